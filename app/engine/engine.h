@@ -1,0 +1,164 @@
+// Engine: the one door to Longview. It joins the video reader, the ViT, the latent cache on disk and in memory, the
+// bridge and the text decoder; the command line and the window use nothing else.
+//
+//   auto engine = Engine::Create({});
+//   auto answer = engine.value()->Ask({"ride.mp4"}, "What is on the road?", {}, {}, {.on_text = print});
+//
+// Every failure is a Status whose message names the file and the reason. Nothing here throws or prints.
+#ifndef LONGVIEW_APP_ENGINE_ENGINE_H_
+#define LONGVIEW_APP_ENGINE_ENGINE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/engine/events.h"
+#include "app/engine/settings.h"
+#include "core/base/progress.h"
+#include "core/base/status.h"
+
+namespace longview {
+
+struct EngineOptions {
+  // Where indexes and library.db live. Empty: $LONGVIEW_LIBRARY, else $XDG_DATA_HOME/longview/library, else
+  // ~/.local/share/longview/library. Made on first use.
+  std::filesystem::path library;
+  // Folder of config.json and the bridge. Empty: $LONGVIEW_ASSETS, else the installed share folder, else the source
+  // tree that a build-tree binary came from.
+  std::filesystem::path assets;
+  // Folder of the parts that config.json names. Empty: $LONGVIEW_MODELS, else $XDG_DATA_HOME/longview/models, else
+  // ~/.local/share/longview/models.
+  std::filesystem::path models;
+  int threads = 0;                 // 0: the machine's cores
+  std::string device = "auto";     // auto, cpu; cuda[:N] is kUnsupported in a build without it
+  std::string weights = "stored";  // how weights are held: stored (quantised stay so), bf16, fp32
+  // Called for what the user should know though the work goes on (library not writable, index rebuilt). May be empty.
+  // From the thread that works.
+  std::function<void(const std::string&)> on_warning;
+};
+
+struct IndexOptions {
+  SamplingOptions sampling;
+  bool rebuild = false;  // throw away what is there
+};
+
+struct AskOptions {
+  SamplingOptions sampling;
+  CacheOptions cache;
+  Scope scope = Scope::kFocus;
+  int focus_frames = 8;         // frames attended to under focus, 1..4096
+  std::optional<TimeRange> at;  // only frames in this span are attended to, and t_q is its middle
+  int max_tokens = 96;          // of the answer
+  // Where total_s starts; absent: this call. The command line passes ProcessStart().
+  std::optional<std::chrono::steady_clock::time_point> started;
+};
+
+struct AskCallbacks {
+  std::function<void(std::string_view)> on_text;    // pieces of the answer, whole UTF-8 characters, in order
+  std::function<void(const StageEvent&)> on_stage;  // each may be empty
+};
+
+struct SearchOptions {
+  SamplingOptions sampling;
+  int limit = 10;               // moments returned, >= 1
+  std::optional<TimeRange> at;  // only frames in this span
+};
+
+struct CaptionOptions {
+  SamplingOptions sampling;
+  double every_s = 0.0;         // > 0: one segment every so many seconds; 0: one a shot
+  int max_tokens = 40;          // of one caption
+  std::string prompt;           // empty: the model's own
+  bool all_frames = false;      // attend to every frame of a segment rather than to its middle one
+  double max_segment_s = 60.0;  // a longer shot is cut into equal parts no longer than this; 0: never
+};
+
+// Thread-safe: several calls may run at once (they share the threads); calls that index the same video wait for each
+// other. The model is loaded by the first call that needs it, each part at most once.
+class Engine {
+ public:
+  // kInvalidArgument or kUnsupported for options that cannot be; touches no file but the folders' names.
+  static Result<std::unique_ptr<Engine>> Create(const EngineOptions& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // The folders in use, after the search that EngineOptions describes.
+  const std::filesystem::path& library_dir() const;
+  const std::filesystem::path& assets_dir() const;
+  const std::filesystem::path& models_dir() const;
+  int threads() const;
+
+  // Every part of the model with size and SHA-256 (read in full only where size or mtime changed since it was last
+  // checked). Never fails: a part that is missing or damaged says so.
+  std::vector<PartStatus> ModelStatus(const JobContext& job = {});
+  // Loads every part now. kNotFound, kDamaged: a part and what to do (exit code 3).
+  Status LoadModel(const JobContext& job = {});
+  // "longview-s <first 12 hex digits of the model hash>"; loads config.json only.
+  Result<std::string> ModelName();
+
+  // What a file is, and its index under `sampling`. kNotFound, kInvalidArgument (a folder), kDamaged (empty, cut, not a
+  // video), kUnsupported (sound only).
+  Result<VideoInfo> Info(const std::filesystem::path& video, const SamplingOptions& sampling = {},
+                         const JobContext& job = {});
+
+  // Builds, resumes or finds the index of one video. progress: seconds of video read. A cancelled or killed call keeps
+  // what it finished. An index that is stale, cut or damaged is rebuilt. While another process writes the same index
+  // the call waits for it, and is kCancelled at a stop. Where the library cannot be written: kIo.
+  Result<IndexReport> Index(const std::filesystem::path& video, const IndexOptions& options,
+                            const JobContext& job = {});
+
+  // Answers a question about videos (indexing them first where needed), or from the decoder alone where `videos` is
+  // empty. The first video that fails ends the call; its Status names it. Where the library cannot be written the index
+  // is made in memory and a warning given.
+  Result<Answer> Ask(const std::vector<std::filesystem::path>& videos, std::string_view question,
+                     const AskOptions& options, const JobContext& job = {}, const AskCallbacks& callbacks = {});
+
+  // The moments that fit the words best.
+  Result<SearchResult> Search(const std::vector<std::filesystem::path>& videos, std::string_view words,
+                              const SearchOptions& options, const JobContext& job = {});
+
+  // Captions one video or still, event by event in time order, each given to `on_caption` once no later segment can
+  // still be merged into it. A Status returned by on_caption ends the call with it. progress: seconds read, then
+  // seconds captioned (done counts to 2 x total).
+  Result<CaptionReport> Caption(const std::filesystem::path& video, const CaptionOptions& options,
+                                const JobContext& job, const std::function<Status(const CaptionEvent&)>& on_caption);
+
+  // The picture shown at `time_s`: the last with time <= it. kOutOfRange before the first or after the end of the last.
+  Result<Picture> FrameAt(const std::filesystem::path& video, double time_s, const JobContext& job = {});
+  // The same for many times (sorted by the caller for speed), one decoder for all. `on_picture` gets each time asked
+  // for and the picture or the reason why there is none; its own Status ends the call.
+  Status FramesAt(const std::filesystem::path& video, const std::vector<double>& times_s, const JobContext& job,
+                  const std::function<Status(double time_s, Result<Picture> picture)>& on_picture);
+
+  // The library's videos and indexes.
+  Result<std::vector<LibraryEntry>> LibraryEntries();
+  // Reads every index file in full: a damaged one is removed and named in the list returned. Never the videos
+  // themselves.
+  Result<std::vector<std::string>> RepairLibrary(const JobContext& job = {});
+  // Removes the least recently used indexes until at most `max_bytes` remain; returns the bytes freed.
+  Result<uint64_t> PruneLibrary(uint64_t max_bytes);
+
+  MemoryReport Memory() const;
+
+ private:
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// When this process started, by the system's own record (10 ms steps).
+std::chrono::steady_clock::time_point ProcessStart();
+
+// Writes a picture as PNG through a temporary name, replacing `path`. kIo names the path.
+Status SavePng(const Picture& picture, const std::filesystem::path& path);
+
+}  // namespace longview
+
+#endif  // LONGVIEW_APP_ENGINE_ENGINE_H_

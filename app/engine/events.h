@@ -1,0 +1,171 @@
+// What the engine tells the command line and the window: plain structs, no types of any library.
+#ifndef LONGVIEW_APP_ENGINE_EVENTS_H_
+#define LONGVIEW_APP_ENGINE_EVENTS_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace longview {
+
+// A moment that an answer drew on. Times in seconds (design.md §4), end > start.
+struct Evidence {
+  std::string video;  // the path as given by the caller
+  double start = 0.0;
+  double end = 0.0;
+  double weight = 0.0;  // share of the attention that went to frames rather than to the sinks, 0..1
+};
+
+// The cache that a question was answered from; `bytes` were allocated, not computed.
+struct CacheStats {
+  std::string mode;
+  std::string store;
+  int latent = 0;
+  uint64_t tokens = 0;
+  uint64_t bytes = 0;
+};
+
+// Seconds, as `ask --json` defines them (design.md §4).
+struct AskTimes {
+  double index_s = 0.0;
+  double first_token_s = 0.0;
+  double total_s = 0.0;
+};
+
+struct Answer {
+  std::string text;
+  double in_footage = 0.0;  // 0..1: how likely the footage shows what the question asks about; 0 without a video
+  bool calibrated = false;  // in_footage was calibrated in training; else it is the attention not taken by the sinks
+  std::vector<Evidence> evidence;  // at most 8, best first; empty where nothing stood out or no video was given
+  CacheStats cache;
+  AskTimes time;
+  double read_until_s = 0.0;  // how far the least finished video had been read (its end where all are)
+  uint64_t prompt_tokens = 0;
+  uint64_t answer_tokens = 0;
+};
+
+// One result of a search, never longer than a shot.
+struct Moment {
+  std::string video;
+  double start = 0.0;
+  double end = 0.0;
+  double score = 0.0;  // higher is better; cosine -1..1 with retrieval heads, attention mass 0..1 without
+};
+
+struct SearchResult {
+  std::vector<Moment> moments;  // best first
+  bool trained_heads = false;   // false: ranked by attention mass
+  double index_s = 0.0;         // indexing in this call
+};
+
+// One caption; a still picture is one from 0 to 1 s.
+struct CaptionEvent {
+  std::string video;
+  double start = 0.0;
+  double end = 0.0;
+  std::string text;  // one line, valid UTF-8
+};
+
+struct CaptionReport {
+  uint64_t segments = 0;  // captioned
+  uint64_t events = 0;    // after equal neighbours were merged
+  double index_s = 0.0;
+  double total_s = 0.0;
+};
+
+enum class IndexState { kNone, kPartial, kComplete, kStale, kDamaged };
+
+// What the library knows of one video's index.
+struct IndexInfo {
+  IndexState state = IndexState::kNone;
+  std::filesystem::path file;  // empty where the index lives in memory only
+  std::string sampling;        // SamplingText of the choice it was made with
+  uint64_t frames = 0;
+  uint64_t tokens = 0;
+  uint64_t bytes = 0;    // of the file
+  double until_s = 0.0;  // read so far
+};
+
+struct IndexReport {
+  IndexInfo index;
+  bool was_complete = false;  // nothing had to be done
+  bool resumed = false;       // went on from what an earlier run left
+  bool rebuilt = false;       // an index that was stale, cut or damaged was thrown away
+  bool in_memory = false;     // the library cannot be written: nothing was kept
+  double seconds = 0.0;
+};
+
+// `info` (design.md §4): measured from the packets, not believed from the header. Stills: duration 0.
+struct VideoInfo {
+  std::string path;
+  double duration_s = 0.0;
+  double first_time_s = 0.0;
+  int width = 0;  // as shown: rotated, square pixels
+  int height = 0;
+  int rotation = 0;  // degrees clockwise: 0, 90, 180, 270
+  double fps_avg = 0.0;
+  bool vfr = false;
+  std::string video_codec;
+  std::string pix_fmt;
+  bool hdr = false;
+  bool audio = false;
+  bool still = false;
+  std::vector<std::string> warnings;  // where header and packets differ
+  std::optional<IndexInfo> index;     // for the default sampling; absent where there is none
+};
+
+enum class PartState { kOk, kMissing, kDamaged };
+
+// One file of the model, for `models` and `doctor`.
+struct PartStatus {
+  std::string name;  // "config", "vit", "text", "bridge"
+  std::filesystem::path path;
+  uint64_t bytes = 0;
+  std::string sha256;    // found; empty where missing
+  std::string expected;  // from config.json; empty for the config itself
+  PartState state = PartState::kMissing;
+  std::string detail;  // one sentence with what to do where not kOk
+};
+
+// A picture as shown: RGB, 8 bits, rows dense, upright, square pixels.
+struct Picture {
+  int width = 0;
+  int height = 0;
+  double time_s = 0.0;       // its own time
+  std::vector<uint8_t> rgb;  // height * width * 3
+};
+
+// One line of `longview library`.
+struct LibraryEntry {
+  std::string fingerprint;
+  std::string last_path;  // where the video was last seen
+  double duration_s = 0.0;
+  IndexInfo index;
+  std::string model;  // hash of the model it belongs to
+  int64_t used_unix_s = 0;
+};
+
+// Memory by what it is for, from the accounted arena, and the process as the system sees it.
+struct MemoryReport {
+  struct Item {
+    std::string label;
+    uint64_t bytes = 0;
+    uint64_t peak_bytes = 0;
+  };
+  std::vector<Item> items;
+  uint64_t resident_bytes = 0;
+  uint64_t peak_resident_bytes = 0;
+};
+
+// What a long call is busy with; `video` is empty where it is not about one.
+enum class Stage { kLoadModel, kIndex, kLoadCache, kAnswer, kCaption };
+struct StageEvent {
+  Stage stage = Stage::kLoadModel;
+  std::string video;
+};
+
+}  // namespace longview
+
+#endif  // LONGVIEW_APP_ENGINE_EVENTS_H_
