@@ -13,9 +13,9 @@ class LayerHook {
  public:
   virtual ~LayerHook() = default;
 
-  // Before decoder layer `layer` (0-based) reads it, may add to the residual stream `h` [rows, width] (row-major, dense), the
-  // rows of the current call that lie at or after the position from which cross-attention acts (TextDecoder leaves earlier
-  // rows out). A failure ends the forward pass.
+  // Before decoder layer `layer` (0-based) reads it, may add to the residual stream `h` [rows, width] (row-major,
+  // dense), the rows of the current call that lie at or after the position from which cross-attention acts (TextDecoder
+  // leaves earlier rows out). A failure ends the forward pass.
   virtual Status BeforeLayer(int layer, float* h, size_t rows, size_t width) = 0;
 };
 

@@ -1,0 +1,101 @@
+// TextDecoder: a llama-type language model (SmolLM2-135M-Instruct) on the CPU, read from a GGUF file.
+#ifndef LONGVIEW_ATTENTION_DECODER_TEXT_DECODER_H_
+#define LONGVIEW_ATTENTION_DECODER_TEXT_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "attention/decoder/kv_cache.h"
+#include "attention/decoder/layer_hook.h"
+#include "core/base/status.h"
+#include "core/base/thread_pool.h"
+#include "core/ops/linear.h"
+
+namespace longview {
+
+// Read from the file's metadata (llama.*) and checked against its tensors.
+struct TextDecoderConfig {
+  size_t layers = 0;
+  size_t width = 0;
+  size_t heads = 0;
+  size_t kv_heads = 0;  // divides heads
+  size_t head_dim = 0;  // even
+  size_t ffn = 0;
+  size_t vocabulary = 0;
+  size_t context = 0;  // positions the model was made for
+  float rms_epsilon = 0.0f;
+  double rope_base = 0.0;
+};
+
+// One call of TextDecoder::Forward.
+struct ForwardCall {
+  enum class Logits { kNone, kLast, kAll };
+
+  // What to read next, after the cache's tokens. Not empty.
+  std::span<const int32_t> tokens;
+  // Cross-attention, or null: a plain language model. Acts on the rows whose position (cache.length() + index in
+  // `tokens`) is >= hook_from.
+  LayerHook* hook = nullptr;
+  size_t hook_from = 0;
+  Logits logits = Logits::kLast;
+  // In [0, layers]: also give the hidden states that enter this layer (`layers`: that leave the last, before the final
+  // norm), before the hook acts on them. -1: none.
+  int capture_layer = -1;
+  // Asked between layers; a stop gives kCancelled.
+  std::stop_token stop;
+};
+
+struct ForwardResult {
+  std::vector<float> logits;    // [1 or tokens, vocabulary], or empty
+  std::vector<float> captured;  // [tokens, width], or empty
+};
+
+// Immutable after Load; Forward may be called from several threads at once, each with its own cache, hook and pool.
+class TextDecoder {
+ public:
+  // Reads `path`; nothing of the file is needed afterwards. Failures name the file and the key or tensor.
+  static Result<std::shared_ptr<const TextDecoder>> Load(const std::filesystem::path& path, WeightStore store);
+  ~TextDecoder();
+
+  const TextDecoderConfig& config() const { return config_; }
+  // Bytes of weights in memory.
+  size_t weight_bytes() const;
+
+  // Reads call.tokens and appends them to `cache`. After a failure the cache holds what it held before.
+  // kOutOfRange where the conversation would grow beyond config().context; kInvalidArgument for a token outside the
+  // vocabulary or a cache of another model; otherwise the hook's own failure.
+  Result<ForwardResult> Forward(const ForwardCall& call, KvCache* cache, ThreadPool* pool) const;
+
+  // The hidden states [tokens, width] that enter `layer` (0..layers) when `tokens` stand alone from position 0; the
+  // layers above are not computed.
+  Result<std::vector<float>> HiddenStates(std::span<const int32_t> tokens, size_t layer, ThreadPool* pool) const;
+
+ private:
+  struct Layer;
+  struct Scratch;
+  TextDecoder();
+  Status LoadWeights(const std::filesystem::path& path, WeightStore store);
+  Status CheckCall(const ForwardCall& call, const KvCache& cache) const;
+  // Reads one chunk of a call through layers [0, end_layer).
+  Status ForwardChunk(const ForwardCall& call, size_t first, size_t rows, size_t end_layer, KvCache* cache,
+                      Scratch* scratch, ForwardResult* result, ThreadPool* pool) const;
+  void Attention(const Layer& layer, size_t index, size_t rows, KvCache* cache, Scratch* scratch,
+                 ThreadPool* pool) const;
+  void FeedForward(const Layer& layer, size_t rows, Scratch* scratch, ThreadPool* pool) const;
+  void WriteLogits(const float* hidden, size_t rows, float* logits, ThreadPool* pool) const;
+
+  TextDecoderConfig config_;
+  std::vector<Layer> layers_;
+  Linear embedding_;  // [vocabulary, width], also the output matrix where the file has none of its own
+  Linear output_;     // [vocabulary, width]; shares embedding_'s numbers where tied
+  std::vector<float> output_norm_;
+};
+
+}  // namespace longview
+
+#endif  // LONGVIEW_ATTENTION_DECODER_TEXT_DECODER_H_
