@@ -1,0 +1,87 @@
+// The text forms, checks and hash of the settings.
+#include "app/engine/settings.h"
+
+#include <xxhash.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace longview {
+namespace {
+
+// The shortest text that reads back as the same double, independent of the locale.
+std::string NumberText(double value) {
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return std::string(buffer.data(), end);
+}
+
+}  // namespace
+
+std::string_view DecodingName(Decoding decoding) {
+  switch (decoding) {
+    case Decoding::kExact:
+      return "exact";
+    case Decoding::kFast:
+      return "fast";
+    case Decoding::kKeyframe:
+      return "keyframe";
+  }
+  return "exact";
+}
+
+Result<Decoding> ParseDecoding(std::string_view text) {
+  for (const Decoding decoding : {Decoding::kExact, Decoding::kFast, Decoding::kKeyframe}) {
+    if (DecodingName(decoding) == text) return decoding;
+  }
+  return InvalidArgument("decode '" + std::string(text) + "' is none of exact, fast, keyframe");
+}
+
+std::string_view ScopeName(Scope scope) { return scope == Scope::kFocus ? "focus" : "all"; }
+
+Result<Scope> ParseScope(std::string_view text) {
+  for (const Scope scope : {Scope::kFocus, Scope::kAll}) {
+    if (ScopeName(scope) == text) return scope;
+  }
+  return InvalidArgument("scope '" + std::string(text) + "' is none of focus, all");
+}
+
+Status CheckSampling(const SamplingOptions& options) {
+  if (!(options.fps > 0.0) || options.fps > 1000.0) {
+    return InvalidArgument("fps " + NumberText(options.fps) + " is not above 0 and at most 1000");
+  }
+  return Status::Ok();
+}
+
+Status CheckCache(const CacheOptions& options) {
+  bool known = false;
+  for (const std::string_view mode : {"mla", "mha", "gqa", "mqa"}) known = known || mode == options.mode;
+  if (!known) {
+    return InvalidArgument("cache mode '" + options.mode + "' is none of mla, mha, gqa, mqa");
+  }
+  known = false;
+  for (const std::string_view store : {"bf16", "fp16", "fp32", "int8"}) known = known || store == options.store;
+  if (!known) {
+    return InvalidArgument("store '" + options.store + "' is none of bf16, fp16, fp32, int8");
+  }
+  if (options.latent != 32 && options.latent != 64 && options.latent != 128) {
+    return InvalidArgument("latent " + std::to_string(options.latent) + " is none of 32, 64, 128");
+  }
+  return Status::Ok();
+}
+
+std::string SamplingText(const SamplingOptions& options) {
+  return "decode=" + std::string(DecodingName(options.decoding)) + " fps=" + NumberText(options.fps) +
+         " max_frames=" + std::to_string(options.max_frames) + " scenes=" + (options.scene_changes ? "1" : "0");
+}
+
+std::string SamplingHash(const SamplingOptions& options) {
+  const std::string text = SamplingText(options);
+  std::array<char, 17> hex{};
+  std::snprintf(hex.data(), hex.size(), "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(text.data(), text.size())));
+  return hex.data();
+}
+
+}  // namespace longview
