@@ -1,0 +1,111 @@
+// ThreadPool: workers wait on a generation counter; a loop is announced by raising it. Everyone spins for a few
+// microseconds before sleeping, because a token's forward pass is hundreds of short loops in a row.
+#include "core/base/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace longview {
+namespace {
+
+constexpr int kSpins = 2000;
+
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Returns once `value` is no longer `old`.
+void WaitWhileEqual(const std::atomic<uint32_t>& value, uint32_t old) {
+  for (int i = 0; i < kSpins; ++i) {
+    if (value.load(std::memory_order_acquire) != old) return;
+    Pause();
+  }
+  value.wait(old, std::memory_order_acquire);
+}
+
+// The first index of range `slot` of `slots` over `count`: the first count % slots ranges are longer by one.
+size_t RangeStart(size_t count, size_t slots, size_t slot) {
+  return slot * (count / slots) + std::min(slot, count % slots);
+}
+
+}  // namespace
+
+struct ThreadPool::Impl {
+  using Body = std::function<void(size_t, size_t, int)>;
+
+  int threads = 1;
+  std::vector<std::thread> workers;
+  std::atomic<bool> busy{false};
+  std::atomic<bool> quit{false};
+  std::atomic<uint32_t> generation{0};  // raised for each loop, and to quit
+  std::atomic<uint32_t> running{0};     // workers that have not finished the current loop
+  const Body* body = nullptr;           // of the current loop; published by `generation`
+  size_t count = 0;
+
+  void RunSlot(const Body& loop, size_t loop_count, int slot) const {
+    const size_t slots = static_cast<size_t>(threads);
+    const size_t first = RangeStart(loop_count, slots, static_cast<size_t>(slot));
+    const size_t last = RangeStart(loop_count, slots, static_cast<size_t>(slot) + 1);
+    if (first < last) loop(first, last, slot);
+  }
+
+  void Work(int slot) {
+    uint32_t seen = 0;
+    while (true) {
+      WaitWhileEqual(generation, seen);
+      if (quit.load(std::memory_order_acquire)) return;
+      ++seen;  // the next loop starts only when this worker has finished, so exactly one was announced
+      RunSlot(*body, count, slot);
+      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) running.notify_one();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
+  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  impl_->threads = threads;
+  impl_->workers.reserve(static_cast<size_t>(threads - 1));
+  for (int slot = 1; slot < threads; ++slot) {
+    impl_->workers.emplace_back([impl = impl_.get(), slot] { impl->Work(slot); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  impl_->quit.store(true, std::memory_order_release);
+  impl_->generation.fetch_add(1, std::memory_order_release);
+  impl_->generation.notify_all();
+  for (std::thread& worker : impl_->workers) worker.join();
+}
+
+int ThreadPool::threads() const { return impl_->threads; }
+
+void ThreadPool::ParallelFor(size_t count, const std::function<void(size_t first, size_t last, int slot)>& body) {
+  if (count == 0) return;
+  Impl& impl = *impl_;
+  const bool alone = impl.workers.empty() || count == 1 || impl.busy.exchange(true, std::memory_order_acquire);
+  if (alone) {
+    for (int slot = 0; slot < impl.threads; ++slot) impl.RunSlot(body, count, slot);
+    return;
+  }
+  impl.body = &body;
+  impl.count = count;
+  impl.running.store(static_cast<uint32_t>(impl.workers.size()), std::memory_order_relaxed);
+  impl.generation.fetch_add(1, std::memory_order_release);
+  impl.generation.notify_all();
+  impl.RunSlot(body, count, 0);
+  while (true) {
+    const uint32_t left = impl.running.load(std::memory_order_acquire);
+    if (left == 0) break;
+    WaitWhileEqual(impl.running, left);
+  }
+  impl.busy.store(false, std::memory_order_release);
+}
+
+}  // namespace longview
