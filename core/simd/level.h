@@ -1,0 +1,27 @@
+// Which vector instructions the kernels use: what the CPU has, or what LONGVIEW_SIMD asks for.
+#ifndef LONGVIEW_CORE_SIMD_LEVEL_H_
+#define LONGVIEW_CORE_SIMD_LEVEL_H_
+
+#include <string_view>
+
+namespace longview {
+
+enum class SimdLevel {
+  kNone,        // plain scalar code: the reference
+  kBaseline,    // what every CPU of this family has (SSE4 at most, NEON)
+  kAvx2,        // AVX2, FMA and F16C
+  kAvx512,      // AVX-512 F, BW, CD, DQ, VL
+  kAvx512Bf16,  // and bf16 dot products (AVX512_BF16 or AMX): matrix products run in bf16
+};
+
+// "none", "baseline", "avx2", "avx512", "avx512_bf16"
+std::string_view SimdLevelName(SimdLevel level);
+
+// The level in use. Found once, at the first call: the CPU's, or the one named by the environment's LONGVIEW_SIMD where
+// the CPU has it (a warning is logged, and the CPU's level used, where the name is unknown or more than the CPU has).
+// Limits Highway's dispatch and oneDNN to that level. Thread-safe.
+SimdLevel ActiveSimdLevel();
+
+}  // namespace longview
+
+#endif  // LONGVIEW_CORE_SIMD_LEVEL_H_
