@@ -1,0 +1,67 @@
+// CrossBlocks: the bridge's cross-attention inside a text decoder, over the latent cache of one or several videos.
+#ifndef LONGVIEW_ATTENTION_BRIDGE_CROSS_BLOCKS_H_
+#define LONGVIEW_ATTENTION_BRIDGE_CROSS_BLOCKS_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "attention/bridge/bridge_weights.h"
+#include "attention/decoder/layer_hook.h"
+#include "attention/kernels/cross_attn.h"
+#include "attention/mla/cache_mode.h"
+#include "attention/mla/latent_cache.h"
+#include "core/base/status.h"
+#include "core/base/thread_pool.h"
+
+namespace longview {
+
+struct CrossBlocksOptions {
+  // kMla: absorbed. kMha: keys and values expanded from the latents in fp32, the reference. Others: kUnsupported here.
+  CacheMode mode = CacheMode::kMla;
+  CrossAttnKernel kernel = CrossAttnKernel::kAuto;  // of kMla
+  double question_time_s = 0.0;                     // t_q: the time that the question names, 0 where it names none
+  std::vector<size_t> layer_cuts;  // latent numbers used by each cross layer; empty: all that the view has
+  bool collect_evidence = true;    // costs a few per cent of the sweep
+};
+
+// One conversation's hook: not thread-safe, holds what it has seen. The weights, the view and the caches behind it must
+// outlive it (the view is copied, its memory is the caches'). `pool` may be null.
+class CrossBlocks : public LayerHook {
+ public:
+  // kInvalidArgument where view and bridge do not fit (d_r, a latent size that is none of the bridge's cuts).
+  static Result<std::unique_ptr<CrossBlocks>> Make(std::shared_ptr<const BridgeWeights> weights, CacheView view,
+                                                   const CrossBlocksOptions& options, ThreadPool* pool);
+  ~CrossBlocks() override;
+
+  // Adds the block that stands before `layer`, if one does: h += o(attention), h += mlp(h). With an empty view nothing
+  // acts.
+  Status BeforeLayer(int layer, float* h, size_t rows, size_t width) override;
+
+  // The view attended to; frames in the order of evidence().
+  const CacheView& view() const;
+
+  // Per frame of the view: the attention its tokens took, averaged over layers, heads and the rows seen since the last
+  // ResetEvidence; the sinks' share is what is missing to 1. All zero before the first row.
+  std::vector<double> Evidence() const;
+  // 1 - the sum of Evidence(): what went to the sinks; 1 before the first row.
+  double SinkShare() const;
+  // Forgets what was collected (between reading the prompt and writing the answer, say).
+  void ResetEvidence();
+
+ private:
+  struct Impl;
+  explicit CrossBlocks(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The retrieval vector of a question: `hidden` [rows, width], the states that enter decoder layer
+// config.retrieval->layer, of the question's own tokens; the caller leaves the prompt's first token out. Each row is
+// divided by its root mean square, their mean goes through the text head, L2-normalised. kUnsupported without heads;
+// kInvalidArgument for no rows.
+Result<std::vector<float>> TextVector(const BridgeWeights& weights, const float* hidden, size_t rows, size_t width);
+
+}  // namespace longview
+
+#endif  // LONGVIEW_ATTENTION_BRIDGE_CROSS_BLOCKS_H_

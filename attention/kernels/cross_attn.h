@@ -1,0 +1,39 @@
+// Absorbed cross-attention over a latent cache: one sweep serves every head and row, softmax online in fp32, the cache
+// cut into parts that are swept by the pool's threads and merged by log-sum-exp (FlashDecoding; the absorption is
+// DeepSeek-V2's multi-head latent attention, arXiv 2405.04434).
+//
+// The parts and the order of their merge depend on the sizes alone: the result is the same, bit for bit, with any pool.
+#ifndef LONGVIEW_ATTENTION_KERNELS_CROSS_ATTN_H_
+#define LONGVIEW_ATTENTION_KERNELS_CROSS_ATTN_H_
+
+#include <string_view>
+
+#include "attention/kernels/params.h"
+#include "core/base/status.h"
+#include "core/base/thread_pool.h"
+
+namespace longview {
+
+// Which implementation answers. kAuto: the best that this machine and LONGVIEW_SIMD allow.
+enum class CrossAttnKernel { kAuto, kReference, kPortable, kAvx2, kAvx512, kAvx512Bf16 };
+
+// "auto", "reference", "portable", "avx2", "avx512", "avx512_bf16".
+std::string_view CrossAttnKernelName(CrossAttnKernel kernel);
+
+// Whether this build and machine can run it (LONGVIEW_SIMD is not asked).
+bool CrossAttnSupported(CrossAttnKernel kernel);
+
+// What kAuto stands for at present.
+CrossAttnKernel CrossAttnBest(CacheStore store);
+
+// kInvalidArgument names the field that does not fit; sizes and pointers only, the memory behind them is the caller's
+// word.
+Status CheckCrossAttn(const CrossAttnParams& params);
+
+// Computes params.out, lse and run_mass. kInvalidArgument as CheckCrossAttn, kUnsupported for a kernel this machine
+// cannot run, kResource where the work space (queries x parts) cannot be had. Thread-safe; `pool` may be null.
+Status CrossAttn(const CrossAttnParams& params, CrossAttnKernel kernel, ThreadPool* pool);
+
+}  // namespace longview
+
+#endif  // LONGVIEW_ATTENTION_KERNELS_CROSS_ATTN_H_
