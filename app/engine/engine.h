@@ -44,17 +44,17 @@ struct EngineOptions {
 };
 
 struct IndexOptions {
-  SamplingOptions sampling;
+  SamplingSettings sampling;
   bool rebuild = false;  // throw away what is there
 };
 
 struct AskOptions {
-  SamplingOptions sampling;
+  SamplingSettings sampling;
   CacheOptions cache;
   Scope scope = Scope::kFocus;
-  int focus_frames = 8;         // frames attended to under focus, 1..4096
-  std::optional<TimeRange> at;  // only frames in this span are attended to, and t_q is its middle
-  int max_tokens = 96;          // of the answer
+  int focus_frames = 8;        // frames attended to under focus, 1..4096
+  std::optional<TimeSpan> at;  // only frames in this span are attended to, and t_q is its middle
+  int max_tokens = 96;         // of the answer
   // Where total_s starts; absent: this call. The command line passes ProcessStart().
   std::optional<std::chrono::steady_clock::time_point> started;
 };
@@ -65,13 +65,13 @@ struct AskCallbacks {
 };
 
 struct SearchOptions {
-  SamplingOptions sampling;
-  int limit = 10;               // moments returned, >= 1
-  std::optional<TimeRange> at;  // only frames in this span
+  SamplingSettings sampling;
+  int limit = 10;              // moments returned, >= 1
+  std::optional<TimeSpan> at;  // only frames in this span
 };
 
 struct CaptionOptions {
-  SamplingOptions sampling;
+  SamplingSettings sampling;
   double every_s = 0.0;         // > 0: one segment every so many seconds; 0: one a shot
   int max_tokens = 40;          // of one caption
   std::string prompt;           // empty: the model's own
@@ -105,7 +105,7 @@ class Engine {
 
   // What a file is, and its index under `sampling`. kNotFound, kInvalidArgument (a folder), kDamaged (empty, cut, not a
   // video), kUnsupported (sound only).
-  Result<VideoInfo> Info(const std::filesystem::path& video, const SamplingOptions& sampling = {},
+  Result<MediaInfo> Info(const std::filesystem::path& video, const SamplingSettings& sampling = {},
                          const JobContext& job = {});
 
   // Builds, resumes or finds the index of one video. progress: seconds of video read. A cancelled or killed call keeps

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "vision/picture.h"  // Picture: RGB, 8 bits, upright, square pixels, with its own time
+
 namespace longview {
 
 // A moment that an answer drew on. Times in seconds (design.md §4), end > start.
@@ -98,13 +100,13 @@ struct IndexReport {
 };
 
 // `info` (design.md §4): measured from the packets, not believed from the header. Stills: duration 0.
-struct VideoInfo {
+struct MediaInfo {
   std::string path;
   double duration_s = 0.0;
   double first_time_s = 0.0;
   int width = 0;  // as shown: rotated, square pixels
   int height = 0;
-  int rotation = 0;  // degrees clockwise: 0, 90, 180, 270
+  int rotation = 0;  // degrees clockwise that the stored picture is turned: 0, 90, 180, 270
   double fps_avg = 0.0;
   bool vfr = false;
   std::string video_codec;
@@ -112,7 +114,7 @@ struct VideoInfo {
   bool hdr = false;
   bool audio = false;
   bool still = false;
-  std::vector<std::string> warnings;  // where header and packets differ
+  std::vector<std::string> warnings;  // what is wrong with the file though it can be read
   std::optional<IndexInfo> index;     // for the default sampling; absent where there is none
 };
 
@@ -127,14 +129,6 @@ struct PartStatus {
   std::string expected;  // from config.json; empty for the config itself
   PartState state = PartState::kMissing;
   std::string detail;  // one sentence with what to do where not kOk
-};
-
-// A picture as shown: RGB, 8 bits, rows dense, upright, square pixels.
-struct Picture {
-  int width = 0;
-  int height = 0;
-  double time_s = 0.0;       // its own time
-  std::vector<uint8_t> rgb;  // height * width * 3
 };
 
 // One line of `longview library`.

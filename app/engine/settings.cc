@@ -47,7 +47,7 @@ Result<Scope> ParseScope(std::string_view text) {
   return InvalidArgument("scope '" + std::string(text) + "' is none of focus, all");
 }
 
-Status CheckSampling(const SamplingOptions& options) {
+Status CheckSampling(const SamplingSettings& options) {
   if (!(options.fps > 0.0) || options.fps > 1000.0) {
     return InvalidArgument("fps " + NumberText(options.fps) + " is not above 0 and at most 1000");
   }
@@ -71,12 +71,12 @@ Status CheckCache(const CacheOptions& options) {
   return Status::Ok();
 }
 
-std::string SamplingText(const SamplingOptions& options) {
+std::string SamplingText(const SamplingSettings& options) {
   return "decode=" + std::string(DecodingName(options.decoding)) + " fps=" + NumberText(options.fps) +
          " max_frames=" + std::to_string(options.max_frames) + " scenes=" + (options.scene_changes ? "1" : "0");
 }
 
-std::string SamplingHash(const SamplingOptions& options) {
+std::string SamplingHash(const SamplingSettings& options) {
   const std::string text = SamplingText(options);
   std::array<char, 17> hex{};
   std::snprintf(hex.data(), hex.size(), "%016llx",

@@ -25,13 +25,13 @@ std::string_view ScopeName(Scope scope);  // "focus", "all"
 Result<Scope> ParseScope(std::string_view text);
 
 // A span of time in seconds, from `start` to `end`, both counted.
-struct TimeRange {
+struct TimeSpan {
   double start = 0.0;
   double end = std::numeric_limits<double>::infinity();
 };
 
 // Which pictures of a video are kept. A different choice has its own index.
-struct SamplingOptions {
+struct SamplingSettings {
   double fps = 1.0;           // samples a second, > 0 and <= 1000
   bool scene_changes = true;  // also the first picture after each change of shot
   uint64_t max_frames = 0;    // kept frames at most, spread over the video by lowering fps; 0: no limit
@@ -46,13 +46,13 @@ struct CacheOptions {
 };
 
 // kInvalidArgument names the option, its value and what is allowed.
-Status CheckSampling(const SamplingOptions& options);
+Status CheckSampling(const SamplingSettings& options);
 Status CheckCache(const CacheOptions& options);
 
 // One canonical line ("decode=exact fps=1 max_frames=0 scenes=1"), equal for equal choices; stored in the library.
-std::string SamplingText(const SamplingOptions& options);
+std::string SamplingText(const SamplingSettings& options);
 // 16 hex digits of the XXH3-64 of SamplingText.
-std::string SamplingHash(const SamplingOptions& options);
+std::string SamplingHash(const SamplingSettings& options);
 
 }  // namespace longview
 

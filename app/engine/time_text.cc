@@ -222,9 +222,9 @@ Result<double> ParseTime(std::string_view text) {
   return *value;
 }
 
-Result<TimeRange> ParseTimeRange(std::string_view text) {
+Result<TimeSpan> ParseTimeRange(std::string_view text) {
   const size_t dash = text.find('-');
-  TimeRange range;
+  TimeSpan range;
   LV_ASSIGN_OR_RETURN(range.start, ParseTime(text.substr(0, dash)));
   if (dash == std::string_view::npos) {
     range.end = range.start;
@@ -259,7 +259,7 @@ std::string FormatTime(double seconds, int decimals) {
   return text;
 }
 
-std::optional<TimeRange> TimeInQuestion(std::string_view question) {
+std::optional<TimeSpan> TimeInQuestion(std::string_view question) {
   const std::vector<Word> words = SplitWords(question);
   for (size_t i = 0; i < words.size(); ++i) {
     std::optional<Found> first = TimeAt(words, i);
@@ -271,12 +271,12 @@ std::optional<TimeRange> TimeInQuestion(std::string_view question) {
         double start = first->seconds;
         if (first->unitless) start *= second->unit;
         const bool introduced = second->clock || PointsAtTime(words, i);
-        if (introduced && start < second->seconds) return TimeRange{start, second->seconds};
+        if (introduced && start < second->seconds) return TimeSpan{start, second->seconds};
       }
     }
     if (first->unitless) continue;
     if (first->clock || PointsAtTime(words, i) || FollowsAsTime(words, first->next)) {
-      return TimeRange{first->seconds, first->seconds};
+      return TimeSpan{first->seconds, first->seconds};
     }
     i = first->next - 1;
   }

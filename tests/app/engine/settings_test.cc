@@ -9,18 +9,18 @@ namespace longview {
 namespace {
 
 TEST(Settings, EveryChoiceOfSamplingHasItsOwnHash) {
-  SamplingOptions base;
-  SamplingOptions fps = base;
+  SamplingSettings base;
+  SamplingSettings fps = base;
   fps.fps = 0.1;
-  SamplingOptions scenes = base;
+  SamplingSettings scenes = base;
   scenes.scene_changes = false;
-  SamplingOptions frames = base;
+  SamplingSettings frames = base;
   frames.max_frames = 7;
-  SamplingOptions decode = base;
+  SamplingSettings decode = base;
   decode.decoding = Decoding::kKeyframe;
-  EXPECT_EQ(SamplingHash(base), SamplingHash(SamplingOptions()));
+  EXPECT_EQ(SamplingHash(base), SamplingHash(SamplingSettings()));
   EXPECT_EQ(SamplingHash(base).size(), 16u);
-  for (const SamplingOptions& other : {fps, scenes, frames, decode}) {
+  for (const SamplingSettings& other : {fps, scenes, frames, decode}) {
     EXPECT_NE(SamplingHash(other), SamplingHash(base)) << SamplingText(other);
   }
   EXPECT_EQ(SamplingText(decode), "decode=keyframe fps=1 max_frames=0 scenes=1");
@@ -28,7 +28,7 @@ TEST(Settings, EveryChoiceOfSamplingHasItsOwnHash) {
 }
 
 TEST(Settings, WrongChoicesAreNamed) {
-  SamplingOptions sampling;
+  SamplingSettings sampling;
   for (const double fps : {0.0, -1.0, 1e9, std::nan("")}) {
     sampling.fps = fps;
     EXPECT_EQ(CheckSampling(sampling).code(), StatusCode::kInvalidArgument) << fps;
