@@ -15,8 +15,11 @@
 #include "core/base/status.h"
 #include "core/base/thread_pool.h"
 #include "core/ops/linear.h"
+#include "core/ops/rope.h"
 
 namespace longview {
+
+struct DecoderLayer;
 
 // Read from the file's metadata (llama.*) and checked against its tensors.
 struct TextDecoderConfig {
@@ -37,17 +40,17 @@ struct ForwardCall {
   enum class Logits { kNone, kLast, kAll };
 
   // What to read next, after the cache's tokens. Not empty.
-  std::span<const int32_t> tokens;
+  std::span<const int32_t> tokens = {};
   // Cross-attention, or null: a plain language model. Acts on the rows whose position (cache.length() + index in
   // `tokens`) is >= hook_from.
   LayerHook* hook = nullptr;
   size_t hook_from = 0;
-  Logits logits = Logits::kLast;
+  Logits logits = Logits::kLast;  // kAll takes tokens * vocabulary floats
   // In [0, layers]: also give the hidden states that enter this layer (`layers`: that leave the last, before the final
   // norm), before the hook acts on them. -1: none.
   int capture_layer = -1;
   // Asked between layers; a stop gives kCancelled.
-  std::stop_token stop;
+  std::stop_token stop = {};
 };
 
 struct ForwardResult {
@@ -76,24 +79,28 @@ class TextDecoder {
   Result<std::vector<float>> HiddenStates(std::span<const int32_t> tokens, size_t layer, ThreadPool* pool) const;
 
  private:
-  struct Layer;
   struct Scratch;
   TextDecoder();
   Status LoadWeights(const std::filesystem::path& path, WeightStore store);
   Status CheckCall(const ForwardCall& call, const KvCache& cache) const;
-  // Reads one chunk of a call through layers [0, end_layer).
-  Status ForwardChunk(const ForwardCall& call, size_t first, size_t rows, size_t end_layer, KvCache* cache,
-                      Scratch* scratch, ForwardResult* result, ThreadPool* pool) const;
-  void Attention(const Layer& layer, size_t index, size_t rows, KvCache* cache, Scratch* scratch,
-                 ThreadPool* pool) const;
-  void FeedForward(const Layer& layer, size_t rows, Scratch* scratch, ThreadPool* pool) const;
-  void WriteLogits(const float* hidden, size_t rows, float* logits, ThreadPool* pool) const;
+  // Reads call.tokens through layers [0, end_layer); logits only where those are all.
+  Result<ForwardResult> Run(const ForwardCall& call, size_t end_layer, KvCache* cache, ThreadPool* pool) const;
+  // One chunk of `rows` tokens from call.tokens[first]; leaves the last hidden states in scratch.
+  Status RunChunk(const ForwardCall& call, size_t first, size_t rows, size_t end_layer, KvCache* cache,
+                  Scratch* scratch, ForwardResult* result, ThreadPool* pool) const;
+  void Attention(size_t layer, size_t rows, KvCache* cache, Scratch* scratch, ThreadPool* pool) const;
+  void FeedForward(size_t layer, size_t rows, Scratch* scratch, ThreadPool* pool) const;
+  // Logits of `rows` hidden states, appended.
+  void AppendLogits(const float* hidden, size_t rows, Scratch* scratch, std::vector<float>* logits,
+                    ThreadPool* pool) const;
 
   TextDecoderConfig config_;
-  std::vector<Layer> layers_;
-  Linear embedding_;  // [vocabulary, width], also the output matrix where the file has none of its own
-  Linear output_;     // [vocabulary, width]; shares embedding_'s numbers where tied
+  std::vector<DecoderLayer> layers_;
+  Linear embedding_;  // [vocabulary, width]
+  Linear output_;     // [vocabulary, width]; shares embedding_'s numbers where the file has no matrix of its own
+  bool tied_ = true;
   std::vector<float> output_norm_;
+  RopeTable rope_;
 };
 
 }  // namespace longview

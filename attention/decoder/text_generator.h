@@ -25,7 +25,7 @@ struct GenerateOptions {
   std::vector<int32_t> stop_tokens;
   // Told of text as it is made, whole characters only, from the calling thread. May be empty.
   std::function<void(std::string_view)> on_text;
-  std::stop_token stop;
+  std::stop_token stop = {};
 };
 
 struct Generation {

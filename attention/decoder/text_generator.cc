@@ -1,0 +1,66 @@
+// Generate: read the prompt, then sample, tell, read back.
+#include "attention/decoder/text_generator.h"
+
+#include <algorithm>
+
+namespace longview {
+namespace {
+
+std::vector<int32_t> StopTokens(const Tokenizer& tokenizer, const GenerateOptions& options) {
+  if (!options.stop_tokens.empty()) return options.stop_tokens;
+  std::vector<int32_t> ids;
+  for (const char* name : {"<|im_end|>", "<|endoftext|>"}) {
+    const Result<int32_t> id = tokenizer.ControlToken(name);
+    if (id.ok()) ids.push_back(*id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+Result<Generation> Generate(const TextDecoder& decoder, const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                            KvCache* cache, LayerHook* hook, size_t hook_from, const GenerateOptions& options,
+                            ThreadPool* pool) {
+  LV_ASSIGN_OR_RETURN(TokenSampler sampler, TokenSampler::Make(options.sampler));
+  const std::vector<int32_t> stops = StopTokens(tokenizer, options);
+  StreamDecoder stream(tokenizer);
+  Generation generation;
+  const auto tell = [&](const std::string& text) {
+    generation.text += text;
+    if (options.on_text && !text.empty()) options.on_text(text);
+  };
+  ForwardCall call{.tokens = prompt, .hook = hook, .hook_from = hook_from, .stop = options.stop};
+  int32_t token = 0;
+  while (true) {
+    Result<ForwardResult> step = decoder.Forward(call, cache, pool);
+    if (!step.ok()) {
+      if (!(step.status().code() == StatusCode::kCancelled && options.stop.stop_requested())) return step.status();
+      generation.end = Generation::End::kCancelled;
+      break;
+    }
+    if (generation.tokens.size() >= options.max_tokens) {
+      generation.end = Generation::End::kMaxTokens;
+      break;
+    }
+    token = sampler.Sample(step->logits, generation.tokens);
+    if (std::find(stops.begin(), stops.end(), token) != stops.end()) {
+      generation.end = Generation::End::kStopToken;
+      break;
+    }
+    generation.tokens.push_back(token);
+    tell(stream.Push(token));
+    if (generation.tokens.size() >= options.max_tokens) {
+      generation.end = Generation::End::kMaxTokens;
+      break;
+    }
+    if (cache->length() >= decoder.config().context) {
+      generation.end = Generation::End::kContextFull;
+      break;
+    }
+    call.tokens = std::span(&token, 1);
+  }
+  tell(stream.Finish());
+  return generation;
+}
+
+}  // namespace longview
