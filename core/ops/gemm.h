@@ -1,0 +1,28 @@
+// Matrix products on the calling thread: oneDNN, or the reference with LONGVIEW_SIMD=none. Callers split the work.
+#ifndef LONGVIEW_CORE_OPS_GEMM_H_
+#define LONGVIEW_CORE_OPS_GEMM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace longview {
+
+// Row-major, fp32: c[m, n] = a[m, k] b[n, k]^T + beta * c. Leading dimensions in floats; sizes may be 0 (k = 0: c =
+// beta * c). With beta = 0, c is not read. c must not overlap a or b. Thread-safe.
+void GemmNT(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb, float beta, float* c,
+            size_t ldc);
+
+// The same with b [k, n].
+void GemmNN(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb, float beta, float* c,
+            size_t ldc);
+
+// True where the CPU multiplies bf16: GemmBf16NT may then be called.
+bool HasBf16Gemm();
+
+// c[m, n] = a[m, k] b[n, k]^T with bf16 inputs, sums in fp32. False, and c unspecified, where oneDNN refused.
+bool GemmBf16NT(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b, size_t ldb, float* c,
+                size_t ldc);
+
+}  // namespace longview
+
+#endif  // LONGVIEW_CORE_OPS_GEMM_H_
