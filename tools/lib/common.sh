@@ -64,7 +64,7 @@ install_packages() {
   note "apt-get update"
   as_root apt-get -o DPkg::Lock::Timeout=300 update --error-on=any >"$log" 2>&1 || update_failed=yes
   for package in "${missing[@]}"; do
-    apt-cache policy "$package" | grep -q 'Candidate: [^(]' || unknown+=("$package")
+    [[ $(apt-cache policy "$package" 2>/dev/null) == *"Candidate: "[!\(]* ]] || unknown+=("$package")
   done
   if [ ${#unknown[@]} != 0 ]; then
     grep -E '^(E|W|Err)' "$log" | head -n 5 >&2 || true
@@ -79,9 +79,10 @@ install_packages() {
   if ! as_root apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 -q -y --no-install-recommends install "${missing[@]}" \
     </dev/null 2>&1 | tee "$log" | awk '/newly installed|^Need to get|^Fetched/ {print "   " $0}
       /^Setting up / {if (++n % 50 == 0) print "   " n " packages set up"} {fflush()}'; then
-    tail -n 20 "$log" >&2
+    grep -E '^(E|dpkg): ' "$log" | tail -n 5 >&2 || tail -n 20 "$log" >&2
     rm -f "$log"
-    fail "apt-get could not install (its reason is above): ${missing[*]}"
+    fail "apt-get could not install (its reason is above): ${missing[*]}${update_failed:+
+  apt-get update had failed before. Is there a network, and can apt reach its sources from here?}"
   fi
   rm -f "$log"
   note "${#missing[@]} packages and what they need are installed"
