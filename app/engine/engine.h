@@ -55,6 +55,7 @@ struct AskOptions {
   int focus_frames = 8;        // frames attended to under focus, 1..4096
   std::optional<TimeSpan> at;  // only frames in this span are attended to, and t_q is its middle
   int max_tokens = 96;         // of the answer
+  bool allow_partial = false;  // answer from what is there while another call or program still indexes
   // Where total_s starts; absent: this call. The command line passes ProcessStart().
   std::optional<std::chrono::steady_clock::time_point> started;
 };

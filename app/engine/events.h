@@ -77,7 +77,7 @@ struct CaptionReport {
   double total_s = 0.0;
 };
 
-enum class IndexState { kNone, kPartial, kComplete, kStale, kDamaged };
+enum class IndexState { kNone, kPartial, kComplete, kDamaged };
 
 // What the library knows of one video's index.
 struct IndexInfo {
@@ -146,7 +146,6 @@ struct MemoryReport {
   struct Item {
     std::string label;
     uint64_t bytes = 0;
-    uint64_t peak_bytes = 0;
   };
   std::vector<Item> items;
   uint64_t resident_bytes = 0;

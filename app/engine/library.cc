@@ -25,7 +25,6 @@ constexpr char kSchema[] = R"sql(
 CREATE TABLE IF NOT EXISTS videos(
   fingerprint TEXT PRIMARY KEY, path TEXT NOT NULL, bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
   duration_s REAL NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS videos_by_path ON videos(path);
 CREATE TABLE IF NOT EXISTS settings(hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS indexes(
   fingerprint TEXT NOT NULL, model TEXT NOT NULL, settings TEXT NOT NULL, state INTEGER NOT NULL,
@@ -173,15 +172,6 @@ Status Library::PutVideo(const VideoRow& video) {
       {video.fingerprint, video.path.native(), video.stamp.bytes, video.stamp.mtime_ns, video.duration_s, Now()});
 }
 
-Result<std::optional<std::string>> Library::KnownFingerprint(const fs::path& path, const FileStamp& stamp) {
-  const std::scoped_lock lock(impl_->mutex);
-  std::optional<std::string> found;
-  LV_RETURN_IF_ERROR(impl_->db->Run("SELECT fingerprint FROM videos WHERE path=? AND bytes=? AND mtime_ns=?",
-                                    {path.native(), stamp.bytes, stamp.mtime_ns},
-                                    [&](const SqlRow& row) { found = row.Text(0); }));
-  return found;
-}
-
 Status Library::PutIndex(const IndexRow& index) {
   const std::scoped_lock lock(impl_->mutex);
   return impl_->db->Transaction([&] {
@@ -214,7 +204,7 @@ Result<std::vector<LibraryEntry>> Library::Entries() {
         entry.model = row.Text(3);
         entry.index.file = IndexKey{entry.fingerprint, entry.model, row.Text(4)}.FileName();
         entry.index.sampling = row.Text(5);
-        entry.index.state = static_cast<IndexState>(std::clamp<int64_t>(row.Int(6), 0, 4));
+        entry.index.state = static_cast<IndexState>(std::clamp<int64_t>(row.Int(6), 0, 3));
         entry.index.frames = static_cast<uint64_t>(row.Int(7));
         entry.index.tokens = static_cast<uint64_t>(row.Int(8));
         entry.index.bytes = static_cast<uint64_t>(row.Int(9));

@@ -72,8 +72,6 @@ class Library {
 
   // Inserts or updates; `used` is set to now.
   Status PutVideo(const VideoRow& video);
-  // The fingerprint of the file at `path` if it was recorded with exactly this stamp.
-  Result<std::optional<std::string>> KnownFingerprint(const std::filesystem::path& path, const FileStamp& stamp);
   Status PutIndex(const IndexRow& index);
   Status RemoveIndex(const IndexKey& key);
   Result<std::vector<LibraryEntry>> Entries();  // most recently used first

@@ -26,8 +26,6 @@ TEST(Library, RemembersVideosIndexesAndHashesByStamp) {
   }
   auto library = Library::Open(folder / "deep/er", {});
   ASSERT_TRUE(library.ok());
-  EXPECT_EQ(**(*library)->KnownFingerprint("/videos/a b.mp4", {10, 20}), "f00d");
-  EXPECT_FALSE((*(*library)->KnownFingerprint("/videos/a b.mp4", {10, 21})).has_value());
   EXPECT_EQ(**(*library)->KnownSha256("/models/x", {1, 2}), "abc");
   EXPECT_FALSE((*(*library)->KnownSha256("/models/x", {2, 2})).has_value());
   const auto entries = *(*library)->Entries();

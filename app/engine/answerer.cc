@@ -1,0 +1,227 @@
+// Focus, answers, evidence, search.
+#include "app/engine/answerer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "app/engine/evidence.h"
+#include "app/engine/time_text.h"
+#include "attention/decoder/text_generator.h"
+
+namespace longview {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A moment this near to a better one of the same shot shows the same thing and is left out of a search's list.
+constexpr double kMomentGap_s = 5.0;
+
+double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
+
+bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
+
+// t_q: the middle of what was named, or its beginning where it has no end.
+double MiddleOf(const TimeSpan& span) { return std::isfinite(span.end) ? (span.start + span.end) / 2.0 : span.start; }
+
+Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPrompt& prompt,
+                                         std::span<const size_t> frames, KvCache* kv, ThreadPool* pool,
+                                         std::stop_token stop) {
+  const BridgeWeights& bridge = session.bridge();
+  ForwardCall call;
+  call.tokens = std::span(prompt.tokens).first(prompt.text_end);
+  call.logits = ForwardCall::Logits::kNone;
+  call.capture_layer = static_cast<int>(bridge.config.retrieval->layer);
+  call.stop = stop;
+  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
+  const size_t width = session.text().decoder->config().width;
+  LV_ASSIGN_OR_RETURN(const std::vector<float> text,
+                      TextVector(bridge, result.captured.data() + prompt.text_begin * width,
+                                 prompt.text_end - prompt.text_begin, width));
+  std::vector<double> scores;
+  scores.reserve(frames.size());
+  for (const size_t f : frames) {
+    const SessionFrame& frame = session.frames()[f];
+    LV_ASSIGN_OR_RETURN(const CacheFileFrame rows, session.videos()[frame.video].index->Frame(frame.index));
+    if (rows.retrieval.size() != text.size()) return InternalError("the index has other retrieval vectors");
+    scores.push_back(std::inner_product(text.begin(), text.end(), rows.retrieval.begin(), 0.0));
+  }
+  return scores;
+}
+
+Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
+                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                             ThreadPool* pool, std::stop_token stop) {
+  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
+  ForwardCall call;
+  call.tokens = prompt.tokens;
+  call.hook = cross.get();
+  call.hook_from = prompt.text_end;
+  call.logits = ForwardCall::Logits::kNone;
+  call.stop = stop;
+  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
+  (void)result;
+  kv->Truncate(prompt.text_end);
+  return cross->Evidence();
+}
+
+// Which frames an answer attends to.
+Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPrompt& prompt, const AskOptions& options,
+                                         const std::optional<TimeSpan>& named, double question_time_s, KvCache* kv,
+                                         ThreadPool* pool, std::stop_token stop) {
+  std::vector<size_t> frames(session.frames().size());
+  std::iota(frames.begin(), frames.end(), size_t{0});
+  if (options.at) {
+    frames = session.FramesIn(*options.at);
+    if (frames.empty()) {
+      return OutOfRange("no picture was kept between " + FormatTime(options.at->start, 3) + " and " +
+                        (std::isfinite(options.at->end) ? FormatTime(options.at->end, 3) : "the end"));
+    }
+  }
+  const auto count = static_cast<size_t>(options.focus_frames);
+  if (options.scope == Scope::kAll || frames.size() <= count) return frames;
+  if (!options.at && named) {
+    // The words name a time: that is where to look, whatever the pictures are like.
+    if (named->end <= named->start) return session.FramesNear(named->start, count);
+    const std::vector<size_t> within = session.FramesIn(*named);
+    if (!within.empty()) frames = within;
+    if (frames.size() <= count) return frames;
+  }
+  LV_ASSIGN_OR_RETURN(const std::vector<double> scores,
+                      ScoreFrames(session, prompt, frames, question_time_s, kv, pool, stop));
+  std::vector<size_t> best;
+  for (const size_t i : BestFrames(scores, count)) best.push_back(frames[i]);
+  return best;
+}
+
+std::vector<Evidence> EvidenceOf(const Session& session, std::span<const size_t> frames,
+                                 const std::vector<double>& masses) {
+  std::vector<FrameMass> table;
+  for (size_t i = 0; i < frames.size() && i < masses.size(); ++i) {
+    const SessionFrame& frame = session.frames()[frames[i]];
+    // Frames between which others were left out do not touch, whatever shot they are of.
+    const bool follows = i > 0 && frames[i] == frames[i - 1] + 1;
+    table.push_back({frame.video, frame.start, frame.end, frame.shot_start || !follows, masses[i]});
+  }
+  std::vector<Evidence> evidence;
+  for (const EvidenceSpan& span : MergeEvidence(table)) {
+    evidence.push_back({session.videos()[span.video].name, span.start, span.end, span.weight});
+  }
+  return evidence;
+}
+
+// Reads the rest of the prompt and writes the answer.
+Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerHook* hook, const AskOptions& options,
+             Clock::time_point ready, const JobContext& job, const std::function<void(std::string_view)>& on_text,
+             ThreadPool* pool, Answer* answer) {
+  GenerateOptions generate;
+  generate.max_tokens = static_cast<size_t>(options.max_tokens);
+  generate.stop = job.stop;
+  bool first = true;
+  generate.on_text = [&](std::string_view piece) {
+    if (std::exchange(first, false)) answer->time.first_token_s = Seconds(ready);
+    if (on_text) on_text(piece);
+  };
+  LV_ASSIGN_OR_RETURN(Generation generation,
+                      Generate(*text.decoder, *text.tokenizer, std::span(prompt.tokens).subspan(kv->length()), kv, hook,
+                               prompt.text_end, generate, pool));
+  if (generation.end == Generation::End::kCancelled) return Cancelled();
+  if (first) answer->time.first_token_s = Seconds(ready);
+  answer->text = std::move(generation.text);
+  answer->prompt_tokens = prompt.tokens.size();
+  answer->answer_tokens = generation.tokens.size();
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status CheckAsk(std::string_view question, const AskOptions& options) {
+  if (IsBlank(question)) return InvalidArgument("the question is empty");
+  if (options.focus_frames < 1 || options.focus_frames > 4096) {
+    return InvalidArgument("focus on " + std::to_string(options.focus_frames) + " frames: not in 1..4096");
+  }
+  if (options.max_tokens < 1) return InvalidArgument("an answer of at most 0 tokens cannot be given");
+  if (options.at && !(options.at->start >= 0.0 && options.at->end >= options.at->start)) {
+    return InvalidArgument("the time span ends before it starts");
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
+                                        std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                        ThreadPool* pool, std::stop_token stop) {
+  return session.bridge().config.retrieval ? ScoreByHeads(session, prompt, frames, kv, pool, stop)
+                                           : ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop);
+}
+
+Result<Answer> AnswerFrom(const Session& session, std::string_view question, const AskOptions& options,
+                          Clock::time_point ready, const JobContext& job,
+                          const std::function<void(std::string_view)>& on_text, ThreadPool* pool) {
+  LV_RETURN_IF_ERROR(CheckAsk(question, options));
+  Answer answer;
+  answer.cache = session.Stats();
+  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, question, true));
+  const std::optional<TimeSpan> named = options.at ? options.at : TimeInQuestion(question);
+  const double question_time_s = named ? MiddleOf(*named) : 0.0;
+  KvCache kv;
+  LV_ASSIGN_OR_RETURN(const std::vector<size_t> frames,
+                      ChooseFrames(session, prompt, options, named, question_time_s, &kv, pool, job.stop));
+  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
+  LV_RETURN_IF_ERROR(Write(session.text(), prompt, &kv, cross.get(), options, ready, job, on_text, pool, &answer));
+  answer.evidence = EvidenceOf(session, frames, cross->Evidence());
+  answer.in_footage = std::clamp(1.0 - cross->SinkShare(), 0.0, 1.0);
+  for (size_t i = 0; i < session.videos().size(); ++i) {
+    const VideoIndex& index = *session.videos()[i].index;
+    const double until = index.info(index.frames() - 1).end_s;
+    answer.read_until_s = i == 0 ? until : std::min(answer.read_until_s, until);
+  }
+  return answer;
+}
+
+Result<Answer> AnswerPlain(const TextPart& text, std::string_view question, const AskOptions& options,
+                           Clock::time_point ready, const JobContext& job,
+                           const std::function<void(std::string_view)>& on_text, ThreadPool* pool) {
+  LV_RETURN_IF_ERROR(CheckAsk(question, options));
+  Answer answer;
+  answer.cache = {options.cache.mode, options.cache.store, options.cache.latent, 0, 0};
+  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*text.tokenizer, question, false));
+  KvCache kv;
+  LV_RETURN_IF_ERROR(Write(text, prompt, &kv, nullptr, options, ready, job, on_text, pool, &answer));
+  return answer;
+}
+
+Result<SearchResult> SearchIn(const Session& session, std::string_view words, const SearchOptions& options,
+                              const JobContext& job, ThreadPool* pool) {
+  if (IsBlank(words)) return InvalidArgument("there are no words to search for");
+  if (options.limit < 1) return InvalidArgument("a search for at most 0 moments finds none");
+  std::vector<size_t> frames = session.FramesIn(options.at.value_or(TimeSpan{}));
+  if (frames.empty()) return OutOfRange("no picture was kept within the time span");
+  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, words, true));
+  KvCache kv;
+  LV_ASSIGN_OR_RETURN(const std::vector<double> scores, ScoreFrames(session, prompt, frames, 0.0, &kv, pool, job.stop));
+  std::vector<size_t> order(frames.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+
+  SearchResult result;
+  result.trained_heads = session.bridge().config.retrieval.has_value();
+  std::vector<SessionFrame> taken;
+  for (const size_t i : order) {
+    if (result.moments.size() >= static_cast<size_t>(options.limit)) break;
+    const SessionFrame& frame = session.frames()[frames[i]];
+    const bool near_a_better = std::any_of(taken.begin(), taken.end(), [&](const SessionFrame& better) {
+      return better.video == frame.video && better.shot == frame.shot &&
+             std::max(better.start - frame.end, frame.start - better.end) < kMomentGap_s;
+    });
+    if (near_a_better) continue;
+    taken.push_back(frame);
+    constexpr double kShortest = 0.001;
+    result.moments.push_back(
+        {session.videos()[frame.video].name, frame.start, std::max(frame.end, frame.start + kShortest), scores[i]});
+  }
+  return result;
+}
+
+}  // namespace longview

@@ -1,0 +1,44 @@
+// Captions of a session's only video: cutting it into segments, and describing each.
+#ifndef LONGVIEW_APP_ENGINE_CAPTIONER_H_
+#define LONGVIEW_APP_ENGINE_CAPTIONER_H_
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/engine/engine.h"
+#include "app/engine/session.h"
+#include "core/base/progress.h"
+
+namespace longview {
+
+// A stretch of video that gets one caption. Segments follow each other in time and cover every frame.
+struct CaptionSegment {
+  double start = 0.0;
+  double end = 0.0;            // > start
+  std::vector<size_t> frames;  // shown within it, ascending; not empty
+  size_t middle = 0;           // the one shown at its middle
+};
+
+// kInvalidArgument names the option that is out of range.
+Status CheckCaption(const CaptionOptions& options);
+
+// What the captions depend on beside the index, as one line: how they are told apart in the library.
+std::string CaptionVariant(const CaptionOptions& options, std::string_view prompt);
+
+// By shots (every_s 0), long ones cut into equal parts, or every so many seconds. `frames` are those of one video.
+std::vector<CaptionSegment> CutSegments(std::span<const SessionFrame> frames, const CaptionOptions& options);
+
+// Captions every segment with `prompt`, several at once, each on one thread (so that a caption does not depend on how
+// many there are); events as Engine::Caption says. progress: seconds captioned of the video's length.
+Result<CaptionReport> CaptionSegments(const Session& session, std::vector<CaptionSegment> segments,
+                                      std::string_view prompt, const CaptionOptions& options, int threads,
+                                      const JobContext& job,
+                                      const std::function<Status(const CaptionEvent&)>& on_caption);
+
+}  // namespace longview
+
+#endif  // LONGVIEW_APP_ENGINE_CAPTIONER_H_

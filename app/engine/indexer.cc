@@ -1,0 +1,321 @@
+// From a video to its index.
+#include "app/engine/indexer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "app/engine/fingerprint.h"
+#include "core/tensor/dtype.h"
+#include "vision/ingest_pipeline.h"
+#include "vision/picture_io.h"
+
+namespace longview {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+// Frames a chunk of the file and a batch of the ViT. A resumed run starts at a chunk's border, so its chunks are those
+// of a run in one go.
+constexpr int kChunkFrames = 8;
+constexpr int kThumbnailSide = 160;
+constexpr int kThumbnailQuality = 80;
+constexpr auto kWriterPoll = std::chrono::milliseconds(200);
+
+double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
+
+std::vector<uint16_t> ToBF16(const std::vector<float>& values) {
+  std::vector<uint16_t> out(values.size());
+  std::transform(values.begin(), values.end(), out.begin(), FloatToBF16);
+  return out;
+}
+
+DecodeMode ToDecodeMode(Decoding decoding) {
+  switch (decoding) {
+    case Decoding::kExact:
+      return DecodeMode::kExact;
+    case Decoding::kFast:
+      return DecodeMode::kFast;
+    case Decoding::kKeyframe:
+      return DecodeMode::kKeyframe;
+  }
+  return DecodeMode::kExact;
+}
+
+// The rows of one frame, owned.
+struct OwnedFrame {
+  std::vector<uint16_t> latents, keys;
+  std::vector<float> retrieval;
+  std::vector<uint8_t> thumbnail;
+};
+
+// Encodes the frames of one batch and appends them as one chunk.
+class ChunkEncoder {
+ public:
+  ChunkEncoder(std::shared_ptr<const VitEncoder> vit, std::shared_ptr<const BridgeWeights> bridge, ThreadPool* pool)
+      : vit_(std::move(vit)), bridge_(bridge), frames_(std::move(bridge)), pool_(pool) {}
+
+  Status Encode(const std::vector<IngestFrame>& frames, std::stop_token stop,
+                const std::function<Status(std::span<const CacheFileFrame>)>& append) {
+    const size_t image = vit_->config().image;
+    const size_t picture = 3 * image * image;
+    const size_t tokens = vit_->config().tokens() * vit_->config().width;
+    pixels_.resize(frames.size() * picture);
+    vit_tokens_.resize(frames.size() * tokens);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      if (frames[i].chw.size() != picture) return InternalError("a frame's pixels do not fit the ViT");
+      std::copy(frames[i].chw.begin(), frames[i].chw.end(), pixels_.begin() + static_cast<ptrdiff_t>(i * picture));
+    }
+    LV_RETURN_IF_ERROR(vit_->Encode(pixels_.data(), frames.size(), vit_tokens_.data(), pool_, stop));
+
+    std::vector<OwnedFrame> owned(frames.size());
+    std::vector<CacheFileFrame> rows(frames.size());
+    for (size_t i = 0; i < frames.size(); ++i) {
+      EncodedFrame encoded = frames_.Encode(vit_tokens_.data() + i * tokens, frames[i].time_s, pool_);
+      OwnedFrame& own = owned[i];
+      own.latents = ToBF16(encoded.latents);
+      own.keys = ToBF16(encoded.keys);
+      own.retrieval = std::move(encoded.retrieval);
+      if (!frames[i].thumbnail.empty()) {
+        LV_ASSIGN_OR_RETURN(own.thumbnail, EncodePicture(frames[i].thumbnail, PictureFormat::kJpeg, kThumbnailQuality));
+      }
+      CacheFileFrame& row = rows[i];
+      row.time_s = frames[i].time_s;
+      row.end_s = frames[i].end_s;
+      row.flags = (frames[i].scene_start ? kFrameShotStart : 0) | (frames[i].key ? kFrameKey : 0);
+      row.tokens = static_cast<uint32_t>(bridge_->config.tokens_per_frame());
+      row.latents = own.latents;
+      row.keys = own.keys;
+      row.retrieval = own.retrieval;
+      row.thumbnail = std::as_bytes(std::span(own.thumbnail));
+    }
+    return append(rows);
+  }
+
+ private:
+  std::shared_ptr<const VitEncoder> vit_;
+  std::shared_ptr<const BridgeWeights> bridge_;
+  FrameEncoder frames_;
+  ThreadPool* pool_;
+  std::vector<float> pixels_, vit_tokens_;
+};
+
+IndexInfo InfoOf(const VideoIndex& index, const fs::path& file, const std::string& sampling) {
+  IndexInfo info;
+  info.state = index.complete() ? IndexState::kComplete : IndexState::kPartial;
+  info.file = file;
+  info.sampling = sampling;
+  info.frames = index.frames();
+  info.tokens = index.tokens();
+  info.bytes = index.bytes();
+  info.until_s = index.frames() == 0 ? 0.0 : index.info(index.frames() - 1).end_s;
+  return info;
+}
+
+}  // namespace
+
+Result<IndexKey> Indexer::KeyOf(const fs::path& video, const SamplingSettings& sampling, const JobContext& job) {
+  LV_RETURN_IF_ERROR(CheckSampling(sampling));
+  IndexKey key;
+  LV_ASSIGN_OR_RETURN(key.fingerprint, Fingerprint(video, job));
+  LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
+  key.model = IndexModelHash(*config);
+  key.settings = SamplingHash(sampling);
+  return key;
+}
+
+Result<IndexInfo> Indexer::Look(const IndexKey& key, const SamplingSettings& sampling) {
+  LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
+  const std::string text = SamplingText(sampling);
+  const fs::path file = parts_.folder / key.FileName();
+  const auto index = VideoIndex::Open(file, MakeIndexHeader(key, text, config->bridge_shape));
+  if (index.ok()) return InfoOf(**index, file, text);
+  IndexInfo info;
+  if (index.status().code() == StatusCode::kDamaged) {
+    info.state = IndexState::kDamaged;
+    info.file = file;
+  }
+  return info;
+}
+
+Result<IndexOutcome> Indexer::Ensure(const IndexRequest& request, const JobContext& job) {
+  const Clock::time_point started = Clock::now();
+  IndexOutcome outcome;
+  LV_ASSIGN_OR_RETURN(outcome.key, KeyOf(request.video, request.sampling, job));
+  LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
+  const CacheFileHeader header = MakeIndexHeader(outcome.key, SamplingText(request.sampling), config->bridge_shape);
+
+  auto result = EnsureOnDisk(request, outcome, header, job);
+  if (!result.ok() && result.status().code() == StatusCode::kIo && request.memory_fallback) {
+    // The video itself may be what cannot be read; then the second try says so.
+    parts_.warn("the index of " + request.video.string() + " is kept in memory only: " + result.status().message());
+    result = EnsureInMemory(request, outcome, header, job);
+  }
+  if (!result.ok()) return result.status();
+  result->report.seconds = result->report.was_complete ? 0.0 : Seconds(started);
+  Record(request, *result, result->index->totals().duration_s);
+  return result;
+}
+
+Result<bool> Indexer::WaitForWriter(const IndexRequest& request, const fs::path& file, const CacheFileHeader& header,
+                                    const JobContext& job, std::unique_ptr<CacheFileWriter>* writer) {
+  bool told = false;
+  while (true) {
+    auto opened = CacheFileWriter::Open(file, header, CacheFileSync::kOnComplete, request.rebuild && !told);
+    if (opened.ok()) {
+      *writer = std::make_unique<CacheFileWriter>(std::move(opened).value());
+      return (*writer)->complete();
+    }
+    if (opened.status().code() != StatusCode::kResource) return opened.status();
+    if (request.allow_partial) {
+      const auto index = VideoIndex::Open(file, header);
+      if (index.ok() && (*index)->frames() > 0) return true;
+    }
+    if (!told) parts_.warn("another program is indexing " + request.video.string() + "; waiting for it");
+    told = true;
+    if (job.stop.stop_requested()) return Cancelled();
+    std::this_thread::sleep_for(kWriterPoll);
+  }
+}
+
+Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOutcome outcome,
+                                           const CacheFileHeader& header, const JobContext& job) {
+  const fs::path file = parts_.folder / outcome.key.FileName();
+  const std::string sampling = SamplingText(request.sampling);
+  const auto finish = [&](std::shared_ptr<const VideoIndex> index) {
+    outcome.index = std::move(index);
+    outcome.report.index = InfoOf(*outcome.index, file, sampling);
+    return outcome;
+  };
+  if (!request.rebuild) {
+    auto found = VideoIndex::Open(file, header);
+    if (found.ok() && (*found)->complete()) {
+      const Status whole = (*found)->Verify();
+      if (whole.ok()) {
+        outcome.report.was_complete = true;
+        return finish(std::move(found).value());
+      }
+      if (whole.code() != StatusCode::kDamaged) return whole;
+      parts_.warn(whole.message() + "; it is made anew");
+      std::error_code ignored;
+      fs::remove(file, ignored);
+      outcome.report.rebuilt = true;
+    } else if (!found.ok() && found.status().code() != StatusCode::kNotFound) {
+      if (found.status().code() == StatusCode::kIo) return found.status();
+      parts_.warn(found.status().message() + "; it is made anew");
+      outcome.report.rebuilt = true;
+    }
+  }
+  std::error_code error;
+  fs::create_directories(parts_.folder, error);
+  if (error) return IoError(parts_.folder.string() + ": the library folder cannot be made: " + error.message());
+  std::unique_ptr<CacheFileWriter> writer;
+  LV_ASSIGN_OR_RETURN(const bool usable, WaitForWriter(request, file, header, job, &writer));
+  if (!usable) {
+    std::optional<double> start_after;
+    if (writer->frames() > 0) {
+      // What an earlier run left is believed only after its checksums: a rebuilt index must not stand on a bad half.
+      LV_ASSIGN_OR_RETURN(const auto part, VideoIndex::Open(file, header));
+      const Status whole = part->Verify();
+      if (whole.ok()) {
+        start_after = writer->last_time_s();
+        outcome.report.resumed = true;
+      } else {
+        parts_.warn(whole.message() + "; it is made anew");
+        writer.reset();
+        outcome.report.rebuilt = true;
+        LV_ASSIGN_OR_RETURN(CacheFileWriter fresh,
+                            CacheFileWriter::Open(file, header, CacheFileSync::kOnComplete, true));
+        writer = std::make_unique<CacheFileWriter>(std::move(fresh));
+      }
+    }
+    LV_ASSIGN_OR_RETURN(const IndexTotals totals,
+                        Read(request, header, start_after, job,
+                             [&](std::span<const CacheFileFrame> frames) { return writer->Append(frames); }));
+    if (writer->frames() == 0) return Damaged(request.video.string() + ": no picture of it could be read");
+    LV_RETURN_IF_ERROR(writer->Complete(totals.ToJson()));
+  } else if (writer != nullptr) {
+    outcome.report.was_complete = true;
+  }
+  writer.reset();
+  LV_ASSIGN_OR_RETURN(auto index, VideoIndex::Open(file, header));
+  return finish(std::move(index));
+}
+
+Result<IndexOutcome> Indexer::EnsureInMemory(const IndexRequest& request, IndexOutcome outcome,
+                                             const CacheFileHeader& header, const JobContext& job) {
+  auto frames = std::make_shared<MemoryFrames>(header);
+  LV_ASSIGN_OR_RETURN(const IndexTotals totals,
+                      Read(request, header, std::nullopt, job,
+                           [&](std::span<const CacheFileFrame> chunk) { return frames->Append(chunk); }));
+  if (frames->frames() == 0) return Damaged(request.video.string() + ": no picture of it could be read");
+  outcome.index = VideoIndex::FromMemory(std::move(frames), totals);
+  outcome.report.index = InfoOf(*outcome.index, {}, SamplingText(request.sampling));
+  outcome.report.in_memory = true;
+  return outcome;
+}
+
+Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHeader& header,
+                                  std::optional<double> start_after, const JobContext& job,
+                                  const std::function<Status(std::span<const CacheFileFrame>)>& append) {
+  LV_ASSIGN_OR_RETURN(auto vit, parts_.model->Vit(job));
+  LV_ASSIGN_OR_RETURN(auto bridge, parts_.model->Bridge(job));
+  LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
+  if (bridge->config.d_c != header.d_c) return InternalError("the bridge changed while it was used");
+
+  LV_ASSIGN_OR_RETURN(const FileStamp before, StampFile(request.video));
+  IngestOptions options;
+  options.reader.decode = ToDecodeMode(request.sampling.decoding);
+  options.reader.threads = std::max(1, parts_.pool->threads());
+  options.sampling.fps = request.sampling.fps;
+  options.sampling.scenes = request.sampling.scene_changes;
+  options.sampling.max_frames = static_cast<int64_t>(request.sampling.max_frames);
+  options.preprocess = config->preprocess;
+  options.thumbnail = kThumbnailSide;
+  options.batch = kChunkFrames;
+  options.start_after_s = start_after;
+  ChunkEncoder encoder(std::move(vit), std::move(bridge), parts_.pool);
+  LV_ASSIGN_OR_RETURN(const IngestSummary summary,
+                      IngestVideo(request.video.string(), options, job, [&](std::vector<IngestFrame> frames) {
+                        return encoder.Encode(frames, job.stop, append);
+                      }));
+  if (!summary.damage.message.empty()) parts_.warn(request.video.string() + ": " + summary.damage.message);
+  if (summary.damage.shortened) {
+    return Damaged(request.video.string() + ": became shorter while it was read; try again when it is whole");
+  }
+  LV_ASSIGN_OR_RETURN(const FileStamp after, StampFile(request.video));
+  if (after != before) {
+    return Damaged(request.video.string() + ": changed while it was read; try again when it is whole");
+  }
+  IndexTotals totals;
+  totals.duration_s = summary.info.duration_s;
+  totals.first_time_s = summary.info.first_time_s;
+  totals.still = summary.info.still;
+  return totals;
+}
+
+void Indexer::Record(const IndexRequest& request, const IndexOutcome& outcome, double duration_s) {
+  // The files alone are the truth: a library that cannot note them loses the list, not the work.
+  const auto stamp = StampFile(request.video);
+  if (!stamp.ok()) return;
+  std::error_code error;
+  fs::path absolute = fs::absolute(request.video, error);
+  if (error) absolute = request.video;
+  Library* library = parts_.library();
+  if (library == nullptr) return;
+  Status status = library->PutVideo({outcome.key.fingerprint, absolute.lexically_normal(), *stamp, duration_s});
+  if (status.ok() && !outcome.report.in_memory) {
+    const IndexInfo& info = outcome.report.index;
+    status =
+        library->PutIndex({outcome.key, info.sampling, info.state, info.frames, info.tokens, info.bytes, info.until_s});
+  }
+  if (!status.ok()) parts_.warn("the library's list was not updated: " + status.message());
+}
+
+}  // namespace longview

@@ -1,0 +1,75 @@
+// Indexer: makes sure that a video has an index: finds it, goes on with it, or builds it.
+#ifndef LONGVIEW_APP_ENGINE_INDEXER_H_
+#define LONGVIEW_APP_ENGINE_INDEXER_H_
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/engine/events.h"
+#include "app/engine/library.h"
+#include "app/engine/model.h"
+#include "app/engine/settings.h"
+#include "app/engine/video_index.h"
+#include "attention/bridge/frame_encoder.h"
+#include "core/base/progress.h"
+#include "core/base/thread_pool.h"
+#include "vision/vit/vit_encoder.h"
+
+namespace longview {
+
+struct IndexRequest {
+  std::filesystem::path video;
+  SamplingSettings sampling;
+  bool rebuild = false;
+  bool memory_fallback = false;  // where the library cannot be written: go on in memory with a warning
+  bool allow_partial = false;    // while somebody else writes it: take what is there, if anything
+};
+
+struct IndexOutcome {
+  IndexKey key;
+  std::shared_ptr<const VideoIndex> index;
+  IndexReport report;
+};
+
+// Thread-safe. The pool is shared with the rest of the engine.
+class Indexer {
+ public:
+  struct Parts {
+    std::filesystem::path folder;  // of the index files
+    Model* model = nullptr;
+    std::function<Library*()> library;
+    ThreadPool* pool = nullptr;
+    std::function<void(const std::string&)> warn;
+  };
+  explicit Indexer(Parts parts) : parts_(std::move(parts)) {}
+
+  // The key of a video's index; reads the video for its fingerprint. kNotFound and so on as Fingerprint.
+  Result<IndexKey> KeyOf(const std::filesystem::path& video, const SamplingSettings& sampling, const JobContext& job);
+  // What lies in the library under that key.
+  Result<IndexInfo> Look(const IndexKey& key, const SamplingSettings& sampling);
+  // See Engine::Index. progress: seconds of video.
+  Result<IndexOutcome> Ensure(const IndexRequest& request, const JobContext& job);
+
+ private:
+  struct Build;  // one pass over a video
+  Result<IndexOutcome> EnsureOnDisk(const IndexRequest& request, IndexOutcome outcome, const CacheFileHeader& header,
+                                    const JobContext& job);
+  Result<IndexOutcome> EnsureInMemory(const IndexRequest& request, IndexOutcome outcome, const CacheFileHeader& header,
+                                      const JobContext& job);
+  // Opens the writer, waiting for another one. True: the index became complete, or is usable, meanwhile.
+  Result<bool> WaitForWriter(const IndexRequest& request, const std::filesystem::path& file,
+                             const CacheFileHeader& header, const JobContext& job,
+                             std::unique_ptr<CacheFileWriter>* writer);
+  Result<IndexTotals> Read(const IndexRequest& request, const CacheFileHeader& header,
+                           std::optional<double> start_after, const JobContext& job,
+                           const std::function<Status(std::span<const CacheFileFrame>)>& append);
+  void Record(const IndexRequest& request, const IndexOutcome& outcome, double duration_s);
+
+  Parts parts_;
+};
+
+}  // namespace longview
+
+#endif  // LONGVIEW_APP_ENGINE_INDEXER_H_

@@ -1,0 +1,96 @@
+// Model: the parts of longview-s, found by their config, checked once, and loaded when first needed.
+#ifndef LONGVIEW_APP_ENGINE_MODEL_H_
+#define LONGVIEW_APP_ENGINE_MODEL_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/engine/events.h"
+#include "app/engine/library.h"
+#include "attention/bridge/bridge_config.h"
+#include "attention/bridge/bridge_weights.h"
+#include "attention/decoder/text_decoder.h"
+#include "attention/decoder/tokenizer.h"
+#include "core/base/progress.h"
+#include "core/base/status.h"
+#include "core/ops/linear.h"
+#include "vision/preprocess.h"
+#include "vision/vit/vit_encoder.h"
+
+namespace longview {
+
+// A file that config.json names.
+struct PartConfig {
+  std::string file;    // a plain name, never a path
+  std::string sha256;  // 64 hex digits, lower case
+};
+
+// config.json of a model folder, format "longview-model" version 1.
+struct ModelConfig {
+  std::string name;
+  PartConfig vit, text, bridge;
+  VitConfig vit_shape;
+  PreprocessSpec preprocess;
+  BridgeConfig bridge_shape;
+  std::string caption_prompt;
+};
+
+// kDamaged names the key that is missing or wrong; `where` opens every message.
+Result<ModelConfig> ParseModelConfig(std::string_view json_text, std::string_view where);
+
+// 12 hex digits: what an index depends on, the ViT, the bridge and the pictures' preprocessing.
+std::string IndexModelHash(const ModelConfig& config);
+// 12 hex digits over every part.
+std::string WholeModelHash(const ModelConfig& config);
+
+struct ModelFolders {
+  std::filesystem::path assets;  // config.json and the bridge
+  std::filesystem::path parts;   // the ViT and the text decoder
+};
+
+// The decoder and its own tokenizer.
+struct TextPart {
+  std::shared_ptr<const TextDecoder> decoder;
+  std::shared_ptr<const Tokenizer> tokenizer;
+};
+
+// Thread-safe. A part that fails to load is tried again by the next call: the user may have put it in place meanwhile.
+class Model {
+ public:
+  // `library` remembers hashes; it is asked for when one is needed, and may give null: then nothing is remembered.
+  Model(ModelFolders folders, WeightStore store, std::function<Library*()> library);
+
+  Result<std::shared_ptr<const ModelConfig>> Config();
+  // Every part's file with its state; reads files only where their stamp is new.
+  std::vector<PartStatus> Check(const JobContext& job);
+
+  // Each is loaded at most once, after its SHA-256 was found right. kNotFound, kDamaged: the file and what to do.
+  Result<std::shared_ptr<const VitEncoder>> Vit(const JobContext& job);
+  Result<TextPart> Text(const JobContext& job);
+  Result<std::shared_ptr<const BridgeWeights>> Bridge(const JobContext& job);
+
+ private:
+  std::filesystem::path PathOf(const ModelConfig& config, const PartConfig& part) const;
+  PartStatus CheckPart(std::string name, const std::filesystem::path& path, const PartConfig& part,
+                       const JobContext& job);
+  Status RequirePart(std::string name, const ModelConfig& config, const PartConfig& part, const JobContext& job);
+
+  const ModelFolders folders_;
+  const WeightStore store_;
+  const std::function<Library*()> library_;
+  std::mutex config_mutex_, vit_mutex_, text_mutex_, bridge_mutex_;
+  std::shared_ptr<const ModelConfig> config_;
+  std::shared_ptr<const VitEncoder> vit_;
+  TextPart text_;
+  std::shared_ptr<const BridgeWeights> bridge_;
+};
+
+}  // namespace longview
+
+#endif  // LONGVIEW_APP_ENGINE_MODEL_H_

@@ -1,0 +1,84 @@
+// Session: videos loaded for questions: their latents in memory in the chosen form, and one table of all their frames.
+#ifndef LONGVIEW_APP_ENGINE_SESSION_H_
+#define LONGVIEW_APP_ENGINE_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "app/engine/events.h"
+#include "app/engine/model.h"
+#include "app/engine/settings.h"
+#include "app/engine/video_index.h"
+#include "attention/bridge/bridge_weights.h"
+#include "attention/bridge/cross_blocks.h"
+#include "attention/mla/latent_cache.h"
+#include "core/base/arena.h"
+#include "core/base/thread_pool.h"
+
+namespace longview {
+
+struct SessionVideo {
+  std::string name;  // as the caller gave it
+  std::shared_ptr<const VideoIndex> index;
+};
+
+struct SessionFrame {
+  uint32_t video = 0;
+  uint32_t index = 0;  // within its video
+  double start = 0.0;
+  double end = 0.0;
+  uint32_t shot = 0;        // within its video
+  bool shot_start = false;  // first kept frame of its shot
+};
+
+// Immutable after Load; may be used by several threads at once.
+class Session {
+ public:
+  struct Parts {
+    std::shared_ptr<const BridgeWeights> bridge;
+    TextPart text;
+    Arena* arena = nullptr;  // of the caches; outlives the session
+  };
+
+  // Fills one latent cache a video. kInvalidArgument for options that do not fit the model; kDamaged names an index
+  // file; kResource where memory is short; kCancelled.
+  static Result<std::shared_ptr<const Session>> Load(Parts parts, std::vector<SessionVideo> videos,
+                                                     const CacheOptions& options, std::stop_token stop);
+
+  const std::vector<SessionVideo>& videos() const { return videos_; }
+  // Every frame in order of (video, time).
+  const std::vector<SessionFrame>& frames() const { return frames_; }
+  const BridgeWeights& bridge() const { return *parts_.bridge; }
+  const TextPart& text() const { return parts_.text; }
+  CacheStats Stats() const;
+
+  // Indices of the frames shown at some time of the span. Times are each video's own.
+  std::vector<size_t> FramesIn(const TimeSpan& span) const;
+  // The `count` frames nearest to a time, in order; those of every video.
+  std::vector<size_t> FramesNear(double time_s, size_t count) const;
+  // A hook that attends to these frames (ascending indices), with the question's time. The session must outlive it.
+  Result<std::unique_ptr<CrossBlocks>> Attend(std::span<const size_t> frames, double question_time_s,
+                                              ThreadPool* pool) const;
+
+ private:
+  Session() = default;
+  Status LoadVideo(const SessionVideo& video, uint32_t number, std::stop_token stop);
+
+  Parts parts_;
+  CacheOptions options_;
+  CacheMode mode_ = CacheMode::kMla;
+  CacheStore store_ = CacheStore::kBF16;
+  std::vector<SessionVideo> videos_;
+  std::vector<SessionFrame> frames_;
+  std::vector<LatentCache> caches_;  // one a video
+};
+
+}  // namespace longview
+
+#endif  // LONGVIEW_APP_ENGINE_SESSION_H_
