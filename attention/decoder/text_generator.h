@@ -19,12 +19,12 @@ namespace longview {
 
 struct GenerateOptions {
   size_t max_tokens = 256;
-  SamplerOptions sampler;
+  SamplerOptions sampler = {};
   // Tokens that end the answer and are no part of it; empty: <|im_end|> and <|endoftext|>, as far as the vocabulary has
   // them.
-  std::vector<int32_t> stop_tokens;
+  std::vector<int32_t> stop_tokens = {};
   // Told of text as it is made, whole characters only, from the calling thread. May be empty.
-  std::function<void(std::string_view)> on_text;
+  std::function<void(std::string_view)> on_text = {};
   std::stop_token stop = {};
 };
 

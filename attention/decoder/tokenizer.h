@@ -19,12 +19,12 @@ namespace longview {
 
 // What a GGUF file says about its tokenizer (keys tokenizer.ggml.*).
 struct TokenizerSpec {
-  std::string model;                 // must be "gpt2": byte-level BPE
-  std::string pre;                   // must be "smollm": digits one by one, then GPT-2's split
-  std::vector<std::string> tokens;   // by id, in GPT-2's printable alphabet for bytes
-  std::vector<int32_t> token_types;  // by id: 1 normal, 3 control, 4 user defined; empty: all normal
-  std::vector<std::string> merges;   // "left right", best first
-  std::string chat_template;         // Jinja; only its default system turn is read. May be empty
+  std::string model = {};                 // must be "gpt2": byte-level BPE
+  std::string pre = {};                   // must be "smollm": digits one by one, then GPT-2's split
+  std::vector<std::string> tokens = {};   // by id, in GPT-2's printable alphabet for bytes
+  std::vector<int32_t> token_types = {};  // by id: 1 normal, 3 control, 4 user defined; empty: all normal
+  std::vector<std::string> merges = {};   // "left right", best first
+  std::string chat_template = {};         // Jinja; only its default system turn is read. May be empty
 };
 
 // Immutable; every method may be called from several threads at once.

@@ -1,0 +1,200 @@
+// VitEncoder: DINOv2's forward pass (pre-norm, LayerScale, exact GELU), a few pictures to a matrix product.
+#include "vision/vit/vit_encoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/ops/elementwise.h"
+#include "core/ops/sdpa.h"
+#include "vision/vit/vit_weights.h"
+
+namespace longview {
+namespace {
+
+// Pictures to one matrix product: the products reach full speed, and scratch memory (about 5 MB a picture) stays in
+// bounds.
+constexpr size_t kGroup = 4;
+
+// Above any real vision transformer; keeps products of dimensions far from overflow.
+constexpr size_t kMaxDimension = 1 << 14;
+
+Status CheckConfig(const VitConfig& c) {
+  const auto sane = [](size_t value) { return value > 0 && value <= kMaxDimension; };
+  if (!sane(c.layers) || !sane(c.width) || !sane(c.heads) || !sane(c.patch) || !sane(c.image) || !sane(c.mlp)) {
+    return InvalidArgument("the ViT's dimensions must lie in 1.." + std::to_string(kMaxDimension));
+  }
+  if (c.width % c.heads != 0) return InvalidArgument("the ViT's heads must divide its width");
+  if (c.image % c.patch != 0) return InvalidArgument("the ViT's picture must be a whole number of patches wide");
+  if (c.grid() > 256) return InvalidArgument("the ViT's grid of patches is wider than 256");
+  if (!(c.norm_epsilon >= 0.0f)) return InvalidArgument("the ViT's norm epsilon must not be negative");
+  return Status::Ok();
+}
+
+// body(first, last) over [0, rows), split over `pool`, which may be null.
+template <typename Body>
+void ForRows(size_t rows, ThreadPool* pool, const Body& body) {
+  if (pool == nullptr) {
+    body(size_t{0}, rows);
+  } else {
+    pool->ParallelFor(rows, [&](size_t first, size_t last, int) { body(first, last); });
+  }
+}
+
+// The forward pass of one group of pictures, with its buffers ([rows, width of the thing], pictures one after another).
+class GroupEncoder {
+ public:
+  GroupEncoder(const VitConfig& config, const VitWeights& weights, size_t max_pictures, ThreadPool* pool)
+      : c_(config),
+        weights_(weights),
+        pool_(pool),
+        patches_(c_.grid() * c_.grid() * 3 * c_.patch * c_.patch),
+        hidden_(max_pictures * c_.tokens() * c_.width),
+        normed_(hidden_.size()),
+        qkv_(3 * hidden_.size()),
+        attended_(hidden_.size()),
+        inner_(max_pictures * c_.tokens() * c_.mlp) {}
+
+  Status Encode(const float* chw, size_t pictures, float* out, const std::stop_token& stop) {
+    Embed(chw, pictures);
+    for (const VitLayer& layer : weights_.layers) {
+      if (stop.stop_requested()) return Cancelled();
+      Attention(layer, pictures);
+      FeedForward(layer, pictures);
+    }
+    Norm(weights_.norm, pictures * c_.tokens(), out);
+    return Status::Ok();
+  }
+
+ private:
+  void Embed(const float* chw, size_t pictures);
+  void Attention(const VitLayer& layer, size_t pictures);
+  void FeedForward(const VitLayer& layer, size_t pictures);
+
+  // out = LayerNorm(hidden).
+  void Norm(const VitNorm& norm, size_t rows, float* out) {
+    ForRows(rows, pool_, [&](size_t first, size_t last) {
+      LayerNorm(hidden_.data() + first * c_.width, c_.width, norm.weight.data(), norm.bias.data(), c_.norm_epsilon,
+                last - first, c_.width, out + first * c_.width, c_.width);
+    });
+  }
+  // hidden += scale * normed, where `normed_` holds what a block gives.
+  void AddToHidden(const std::vector<float>& scale, size_t rows) {
+    ForRows(rows, pool_, [&](size_t first, size_t last) {
+      AddScaledRows(normed_.data() + first * c_.width, c_.width, scale.data(), last - first, c_.width,
+                    hidden_.data() + first * c_.width, c_.width);
+    });
+  }
+
+  const VitConfig& c_;
+  const VitWeights& weights_;
+  ThreadPool* pool_;
+  std::vector<float> patches_;  // one picture's patches as rows
+  std::vector<float> hidden_;
+  std::vector<float> normed_;
+  std::vector<float> qkv_;
+  std::vector<float> attended_;
+  std::vector<float> inner_;
+};
+
+void GroupEncoder::Embed(const float* chw, size_t pictures) {
+  const size_t grid = c_.grid();
+  const size_t patch_size = 3 * c_.patch * c_.patch;
+  for (size_t picture = 0; picture < pictures; ++picture) {
+    const float* planes = chw + picture * 3 * c_.image * c_.image;
+    float* rows = hidden_.data() + picture * c_.tokens() * c_.width;
+    ForRows(grid, pool_, [&](size_t first, size_t last) {
+      for (size_t line = first * c_.patch; line < last * c_.patch; ++line) {
+        for (size_t plane = 0; plane < 3; ++plane) {
+          const float* source = planes + (plane * c_.image + line) * c_.image;
+          float* target =
+              patches_.data() + line / c_.patch * grid * patch_size + (plane * c_.patch + line % c_.patch) * c_.patch;
+          for (size_t x = 0; x < grid; ++x) {
+            std::memcpy(target + x * patch_size, source + x * c_.patch, c_.patch * sizeof(float));
+          }
+        }
+      }
+    });
+    std::copy(weights_.class_token.begin(), weights_.class_token.end(), rows);
+    weights_.patch.Forward(patches_.data(), patch_size, grid * grid, rows + c_.width, c_.width, pool_);
+    Add(weights_.patch_positions.data(), weights_.patch_positions.size(), rows + c_.width);
+  }
+}
+
+void GroupEncoder::Attention(const VitLayer& layer, size_t pictures) {
+  const size_t rows = pictures * c_.tokens();
+  const size_t head_dim = c_.width / c_.heads;
+  Norm(layer.norm1, rows, normed_.data());
+  layer.qkv.Forward(normed_.data(), c_.width, rows, qkv_.data(), 3 * c_.width, pool_);
+  // Every head of every picture is a task, so that many threads find work in one picture, too.
+  ForRows(pictures * c_.heads, pool_, [&](size_t first, size_t last) {
+    for (size_t task = first; task < last; ++task) {
+      const size_t row = task / c_.heads * c_.tokens();
+      const size_t column = task % c_.heads * head_dim;
+      SdpaParams params;
+      params.q = qkv_.data() + row * 3 * c_.width + column;
+      params.k = params.q + c_.width;
+      params.v = params.k + c_.width;
+      params.q_stride = params.k_stride = params.v_stride = 3 * c_.width;
+      params.out = attended_.data() + row * c_.width + column;
+      params.out_stride = c_.width;
+      params.q_head_stride = params.k_head_stride = params.v_head_stride = params.out_head_stride = head_dim;
+      params.q_rows = params.kv_rows = c_.tokens();
+      params.heads = params.kv_heads = 1;
+      params.head_dim = head_dim;
+      params.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+      Sdpa(params, nullptr);
+    }
+  });
+  layer.proj.Forward(attended_.data(), c_.width, rows, normed_.data(), c_.width, pool_);
+  AddToHidden(layer.scale1, rows);
+}
+
+void GroupEncoder::FeedForward(const VitLayer& layer, size_t pictures) {
+  const size_t rows = pictures * c_.tokens();
+  Norm(layer.norm2, rows, normed_.data());
+  layer.fc1.Forward(normed_.data(), c_.width, rows, inner_.data(), c_.mlp, pool_);
+  ForRows(rows, pool_, [&](size_t first, size_t last) {
+    float* part = inner_.data() + first * c_.mlp;
+    Gelu(part, (last - first) * c_.mlp, part);
+  });
+  layer.fc2.Forward(inner_.data(), c_.mlp, rows, normed_.data(), c_.width, pool_);
+  AddToHidden(layer.scale2, rows);
+}
+
+}  // namespace
+
+VitEncoder::VitEncoder() = default;
+VitEncoder::~VitEncoder() = default;
+
+Result<std::shared_ptr<const VitEncoder>> VitEncoder::Load(const std::filesystem::path& path, const VitConfig& config,
+                                                           WeightStore store) {
+  LV_RETURN_IF_ERROR(CheckConfig(config));
+  auto encoder = std::shared_ptr<VitEncoder>(new VitEncoder());
+  encoder->config_ = config;
+  LV_ASSIGN_OR_RETURN(encoder->weights_, LoadVitWeights(path, config, store));
+  return std::shared_ptr<const VitEncoder>(std::move(encoder));
+}
+
+size_t VitEncoder::weight_bytes() const {
+  size_t total = weights_->patch.bytes();
+  for (const VitLayer& layer : weights_->layers) {
+    total += layer.qkv.bytes() + layer.proj.bytes() + layer.fc1.bytes() + layer.fc2.bytes();
+  }
+  return total;
+}
+
+Status VitEncoder::Encode(const float* chw, size_t batch, float* out, ThreadPool* pool, std::stop_token stop) const {
+  if (batch == 0) return Status::Ok();
+  GroupEncoder group(config_, *weights_, std::min(batch, kGroup), pool);
+  for (size_t first = 0; first < batch; first += kGroup) {
+    const size_t pictures = std::min(kGroup, batch - first);
+    LV_RETURN_IF_ERROR(group.Encode(chw + first * 3 * config_.image * config_.image, pictures,
+                                    out + first * config_.tokens() * config_.width, stop));
+  }
+  return Status::Ok();
+}
+
+}  // namespace longview

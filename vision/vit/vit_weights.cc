@@ -1,0 +1,197 @@
+// Which initialiser is which: biases and norms by name, matrices by the node that multiplies with them.
+#include "vision/vit/vit_weights.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/io/onnx_init.h"
+
+namespace longview {
+namespace {
+
+// The weights of four neighbours at distances 1 + t, t, 1 - t, 2 - t (Keys 1981 with a = -0.75, as PyTorch and ONNX
+// have it).
+std::array<double, 4> CubicWeights(double t) {
+  constexpr double kA = -0.75;
+  const auto near = [](double x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
+  const auto far = [](double x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; };
+  return {far(1 + t), near(t), near(1 - t), far(2 - t)};
+}
+
+// For each of `to` outputs along one axis, four inputs and their weights.
+struct Tap {
+  std::array<size_t, 4> index;
+  std::array<double, 4> weight;
+};
+
+std::vector<Tap> CubicTaps(size_t from, size_t to) {
+  std::vector<Tap> taps(to);
+  for (size_t i = 0; i < to; ++i) {
+    const double at = (static_cast<double>(i) + 0.5) * static_cast<double>(from) / static_cast<double>(to) - 0.5;
+    const double base = std::floor(at);
+    taps[i].weight = CubicWeights(at - base);
+    for (int k = 0; k < 4; ++k) {
+      const double clamped = std::clamp(base + k - 1, 0.0, static_cast<double>(from - 1));
+      taps[i].index[static_cast<size_t>(k)] = static_cast<size_t>(clamped);
+    }
+  }
+  return taps;
+}
+
+// One matrix of a Linear: the node that multiplies with it, and its bias by name.
+struct MatrixName {
+  std::string node;
+  std::string bias;
+};
+
+class VitReader {
+ public:
+  VitReader(const OnnxFile& file, const VitConfig& config, WeightStore store)
+      : file_(file), config_(config), store_(store) {}
+
+  Result<std::unique_ptr<const VitWeights>> Read();
+
+ private:
+  Result<std::vector<float>> Vector(const std::string& name, size_t count) const {
+    return file_.GetFloat(name, {count});
+  }
+  Status ReadNorm(const std::string& name, VitNorm* norm) const;
+  // Matrices of [in, out_each] in the file, stacked to [n out_each, in].
+  Result<Linear> Matrices(const std::vector<MatrixName>& names, size_t out_each, size_t in) const;
+  Result<Linear> MakeLinear(const std::vector<float>& weight, size_t out, size_t in, std::vector<float> bias) const;
+  Status ReadEmbeddings(VitWeights* weights) const;
+  Status ReadPositions(VitWeights* weights) const;
+  Status ReadLayer(size_t index, VitLayer* layer) const;
+
+  const OnnxFile& file_;
+  const VitConfig& config_;
+  WeightStore store_;
+};
+
+Status VitReader::ReadNorm(const std::string& name, VitNorm* norm) const {
+  LV_ASSIGN_OR_RETURN(norm->weight, Vector(name + ".weight", config_.width));
+  LV_ASSIGN_OR_RETURN(norm->bias, Vector(name + ".bias", config_.width));
+  return Status::Ok();
+}
+
+Result<Linear> VitReader::MakeLinear(const std::vector<float>& weight, size_t out, size_t in,
+                                     std::vector<float> bias) const {
+  const TensorView view{DType::kF32, {out, in}, weight.data()};
+  Result<Linear> linear = Linear::Make(view, std::move(bias), store_, /*copy=*/true);
+  if (!linear.ok()) return linear.status().WithContext(file_.path().string());
+  return linear;
+}
+
+Result<Linear> VitReader::Matrices(const std::vector<MatrixName>& names, size_t out_each, size_t in) const {
+  std::vector<float> weight(names.size() * out_each * in);
+  std::vector<float> bias;
+  float* rows = weight.data();
+  for (const MatrixName& name : names) {
+    LV_ASSIGN_OR_RETURN(const std::string matrix, file_.WeightOfNode(name.node));
+    Result<std::vector<float>> stored = file_.GetFloat(matrix, {in, out_each});
+    if (!stored.ok()) return stored.status().WithContext(name.node);
+    for (size_t i = 0; i < in; ++i) {
+      for (size_t o = 0; o < out_each; ++o) rows[o * in + i] = (*stored)[i * out_each + o];
+    }
+    rows += out_each * in;
+    LV_ASSIGN_OR_RETURN(const std::vector<float> part, Vector(name.bias, out_each));
+    bias.insert(bias.end(), part.begin(), part.end());
+  }
+  return MakeLinear(weight, names.size() * out_each, in, std::move(bias));
+}
+
+Status VitReader::ReadEmbeddings(VitWeights* weights) const {
+  const VitConfig& c = config_;
+  const std::string projection = "backbone.embeddings.patch_embeddings.projection";
+  LV_ASSIGN_OR_RETURN(const std::vector<float> kernel,
+                      file_.GetFloat(projection + ".weight", {c.width, 3, c.patch, c.patch}));
+  LV_ASSIGN_OR_RETURN(std::vector<float> bias, Vector(projection + ".bias", c.width));
+  LV_ASSIGN_OR_RETURN(weights->patch, MakeLinear(kernel, c.width, 3 * c.patch * c.patch, std::move(bias)));
+  LV_ASSIGN_OR_RETURN(weights->class_token, file_.GetFloat("backbone.embeddings.cls_token", {1, 1, c.width}));
+  return ReadPositions(weights);
+}
+
+Status VitReader::ReadPositions(VitWeights* weights) const {
+  const VitConfig& c = config_;
+  // The class token's position is concatenated before the resized grid; the grid is reshaped before Resize.
+  LV_ASSIGN_OR_RETURN(const std::string class_name, file_.WeightOfNode("/backbone/embeddings/Concat_6"));
+  LV_ASSIGN_OR_RETURN(const std::vector<float> class_position, file_.GetFloat(class_name, {1, 1, c.width}));
+  for (size_t i = 0; i < c.width; ++i) weights->class_token[i] += class_position[i];
+
+  LV_ASSIGN_OR_RETURN(const std::string grid_name, file_.WeightOfNode("/backbone/embeddings/Reshape_1"));
+  const auto found = file_.tensors().find(grid_name);
+  const std::vector<uint64_t> shape = found == file_.tensors().end() ? std::vector<uint64_t>() : found->second.shape;
+  const uint64_t count = shape.size() == 3 ? shape[1] : 0;
+  const auto side = static_cast<size_t>(std::llround(std::sqrt(static_cast<double>(count))));
+  if (count == 0 || count > (uint64_t{1} << 20) || side * side != count) {
+    return Damaged(file_.path().string() + ": '" + grid_name + "', its grid of positions, is not square");
+  }
+  LV_ASSIGN_OR_RETURN(const std::vector<float> grid, file_.GetFloat(grid_name, {1, count, c.width}));
+  weights->patch_positions = ResizePositions(grid, side, c.grid(), c.width);
+  return Status::Ok();
+}
+
+Status VitReader::ReadLayer(size_t index, VitLayer* layer) const {
+  const VitConfig& c = config_;
+  const std::string node = "/backbone/encoder/layer." + std::to_string(index) + "/";
+  const std::string name = "backbone.encoder.layer." + std::to_string(index) + ".";
+  const auto attention = [&](const std::string& part) {
+    return MatrixName{node + "attention/attention/" + part + "/MatMul", name + "attention.attention." + part + ".bias"};
+  };
+  LV_RETURN_IF_ERROR(ReadNorm(name + "norm1", &layer->norm1));
+  LV_RETURN_IF_ERROR(ReadNorm(name + "norm2", &layer->norm2));
+  LV_ASSIGN_OR_RETURN(layer->qkv,
+                      Matrices({attention("query"), attention("key"), attention("value")}, c.width, c.width));
+  LV_ASSIGN_OR_RETURN(
+      layer->proj,
+      Matrices({{node + "attention/output/dense/MatMul", name + "attention.output.dense.bias"}}, c.width, c.width));
+  LV_ASSIGN_OR_RETURN(layer->scale1, Vector(name + "layer_scale1.lambda1", c.width));
+  LV_ASSIGN_OR_RETURN(layer->fc1, Matrices({{node + "mlp/fc1/MatMul", name + "mlp.fc1.bias"}}, c.mlp, c.width));
+  LV_ASSIGN_OR_RETURN(layer->fc2, Matrices({{node + "mlp/fc2/MatMul", name + "mlp.fc2.bias"}}, c.width, c.mlp));
+  LV_ASSIGN_OR_RETURN(layer->scale2, Vector(name + "layer_scale2.lambda1", c.width));
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<const VitWeights>> VitReader::Read() {
+  auto weights = std::make_unique<VitWeights>();
+  LV_RETURN_IF_ERROR(ReadEmbeddings(weights.get()));
+  for (size_t i = 0; i < config_.layers; ++i) {
+    LV_RETURN_IF_ERROR(ReadLayer(i, &weights->layers.emplace_back()));
+  }
+  LV_RETURN_IF_ERROR(ReadNorm("backbone.layernorm", &weights->norm));
+  return std::unique_ptr<const VitWeights>(std::move(weights));
+}
+
+}  // namespace
+
+std::vector<float> ResizePositions(std::span<const float> grid, size_t from, size_t to, size_t width) {
+  const std::vector<Tap> taps = CubicTaps(from, to);
+  std::vector<float> out(to * to * width);
+  for (size_t y = 0; y < to; ++y) {
+    for (size_t x = 0; x < to; ++x) {
+      for (size_t d = 0; d < width; ++d) {
+        double sum = 0.0;
+        for (size_t i = 0; i < 4; ++i) {
+          double line = 0.0;
+          for (size_t j = 0; j < 4; ++j) {
+            line += taps[x].weight[j] * grid[(taps[y].index[i] * from + taps[x].index[j]) * width + d];
+          }
+          sum += taps[y].weight[i] * line;
+        }
+        out[(y * to + x) * width + d] = static_cast<float>(sum);
+      }
+    }
+  }
+  return out;
+}
+
+Result<std::unique_ptr<const VitWeights>> LoadVitWeights(const std::filesystem::path& path, const VitConfig& config,
+                                                         WeightStore store) {
+  LV_ASSIGN_OR_RETURN(const std::shared_ptr<const OnnxFile> file, OnnxFile::Open(path));
+  return VitReader(*file, config, store).Read();
+}
+
+}  // namespace longview

@@ -1,0 +1,48 @@
+// Private to VitEncoder: the weights of a vision transformer, bound from an ONNX export.
+#ifndef LONGVIEW_VISION_VIT_VIT_WEIGHTS_H_
+#define LONGVIEW_VISION_VIT_VIT_WEIGHTS_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ops/linear.h"
+#include "vision/vit/vit_config.h"
+
+namespace longview {
+
+struct VitNorm {
+  std::vector<float> weight, bias;  // [width]
+};
+
+struct VitLayer {
+  VitNorm norm1, norm2;
+  Linear qkv;                         // [3 width, width]: queries, keys, values side by side
+  Linear proj;                        // [width, width]
+  std::vector<float> scale1, scale2;  // LayerScale, [width]
+  Linear fc1;                         // [mlp, width]
+  Linear fc2;                         // [width, mlp]
+};
+
+struct VitWeights {
+  Linear patch;                        // [width, 3 patch patch], a picture's patch as plane, row, column
+  std::vector<float> class_token;      // [width], its position added
+  std::vector<float> patch_positions;  // [grid grid, width]
+  std::vector<VitLayer> layers;
+  VitNorm norm;
+};
+
+// Binds and checks everything; nothing of the file is needed afterwards.
+Result<std::unique_ptr<const VitWeights>> LoadVitWeights(const std::filesystem::path& path, const VitConfig& config,
+                                                         WeightStore store);
+
+// Resizes a square grid of position vectors [from from, width] to [to to, width] as the export's Resize node does:
+// bicubic with a = -0.75, half-pixel centres, borders repeated, no smoothing (ONNX operator Resize, mode cubic).
+std::vector<float> ResizePositions(std::span<const float> grid, size_t from, size_t to, size_t width);
+
+}  // namespace longview
+
+#endif  // LONGVIEW_VISION_VIT_VIT_WEIGHTS_H_
