@@ -1,0 +1,481 @@
+// CLI11 splits the words; every value is read by our own parsers, which know nothing of the locale and say what they
+// want.
+#include "app/cli/args.h"
+
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "app/engine/time_format.h"
+#include "app/engine/time_text.h"
+#include "app/engine/utf8.h"
+
+namespace longview::cli {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+const char* const kEverywhere = "Everywhere";
+const char* const kReading = "Reading the video";
+
+// CLI11 takes a word in brackets for a list, wherever several words may stand. Such words travel with this in front.
+constexpr std::string_view kLiteral = "\x01longview-literal:";
+
+std::string MarkLiteral(const std::string& word) {
+  const bool in_brackets = word.size() > 1 && word.front() == '[' && word.back() == ']';
+  return in_brackets ? std::string(kLiteral) + word : word;
+}
+
+std::string WithoutMark(const std::string& word) {
+  return word.starts_with(kLiteral) ? word.substr(kLiteral.size()) : word;
+}
+
+// Adds an option whose text `parse` turns into *target. A text that it refuses is a usage error with its message. Given
+// twice, the last one counts.
+template <typename T>
+CLI::Option* AddParsed(CLI::App* app, const std::string& name, T* target,
+                       std::function<Result<T>(std::string_view)> parse, const std::string& value_name,
+                       const std::string& description) {
+  return app
+      ->add_option_function<std::string>(
+          name, [target, parse](const std::string& text) { *target = parse(WithoutMark(text)).value(); }, description)
+      ->check([parse](const std::string& text) {
+        const Result<T> result = parse(WithoutMark(text));
+        return result.ok() ? std::string() : result.status().message();
+      })
+      ->type_name(value_name)
+      ->take_last();
+}
+
+Result<std::vector<std::string>> SplitList(std::string_view text) {
+  std::vector<std::string> parts;
+  for (size_t from = 0;;) {
+    const size_t comma = text.find(',', from);
+    parts.emplace_back(text.substr(from, comma == std::string_view::npos ? comma : comma - from));
+    if (comma == std::string_view::npos) return parts;
+    from = comma + 1;
+  }
+}
+
+Result<std::vector<SubtitleFormat>> ParseFormats(std::string_view text) {
+  std::vector<SubtitleFormat> formats;
+  LV_ASSIGN_OR_RETURN(const std::vector<std::string> names, SplitList(text));
+  for (const std::string& name : names) {
+    LV_ASSIGN_OR_RETURN(const SubtitleFormat format, ParseSubtitleFormat(name));
+    if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
+  }
+  return formats;
+}
+
+Result<std::vector<double>> ParseTimes(std::string_view text) {
+  std::vector<double> times;
+  LV_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitList(text));
+  for (const std::string& part : parts) {
+    LV_ASSIGN_OR_RETURN(const double time, ParseTime(part));
+    times.push_back(time);
+  }
+  return times;
+}
+
+Result<std::pair<uint32_t, uint32_t>> ParseShard(std::string_view text) {
+  constexpr uint64_t kMaxShards = 1000000;
+  const Status bad =
+      InvalidArgument("'" + PrintableText(text) + "' is not a part: write I/N with I from 1 to N, as 2/8");
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return bad;
+  const Result<uint64_t> index = ParseCount(text.substr(0, slash), kMaxShards);
+  const Result<uint64_t> count = ParseCount(text.substr(slash + 1), kMaxShards);
+  if (!index.ok() || !count.ok() || *index < 1 || *index > *count) return bad;
+  return std::make_pair(static_cast<uint32_t>(*index), static_cast<uint32_t>(*count));
+}
+
+// A whole number from `min` to `max`.
+std::function<Result<int>(std::string_view)> IntegerIn(int min, int max) {
+  return [min, max](std::string_view text) -> Result<int> {
+    const Result<uint64_t> value = ParseCount(text, static_cast<uint64_t>(max));
+    if (!value.ok() || *value < static_cast<uint64_t>(min)) {
+      return InvalidArgument("'" + PrintableText(text) + "' is not a whole number from " + std::to_string(min) +
+                             " to " + std::to_string(max));
+    }
+    return static_cast<int>(*value);
+  };
+}
+
+Result<double> ParseFps(std::string_view text) {
+  SamplingSettings probe;
+  LV_ASSIGN_OR_RETURN(probe.fps, ParseNumber(text));
+  LV_RETURN_IF_ERROR(CheckSampling(probe));
+  return probe.fps;
+}
+
+Result<std::string> ParseCacheMode(std::string_view text) {
+  CacheOptions probe;
+  probe.mode = std::string(text);
+  LV_RETURN_IF_ERROR(CheckCache(probe));
+  return probe.mode;
+}
+
+Result<std::string> ParseStore(std::string_view text) {
+  CacheOptions probe;
+  probe.store = std::string(text);
+  LV_RETURN_IF_ERROR(CheckCache(probe));
+  return probe.store;
+}
+
+Result<int> ParseLatent(std::string_view text) {
+  CacheOptions probe;
+  const Result<uint64_t> value = ParseCount(text, 1024);
+  if (!value.ok()) return InvalidArgument("latent '" + PrintableText(text) + "' is none of 32, 64, 128");
+  probe.latent = static_cast<int>(*value);
+  LV_RETURN_IF_ERROR(CheckCache(probe));
+  return probe.latent;
+}
+
+Result<std::string> ParseDevice(std::string_view text) {
+  if (text == "auto" || text == "cpu" || text == "cuda") return std::string(text);
+  if (text.starts_with("cuda:") && ParseCount(text.substr(5), 1023).ok()) return std::string(text);
+  return InvalidArgument("device '" + PrintableText(text) + "' is none of auto, cpu, cuda, cuda:N");
+}
+
+Result<std::string> ParseFolder(std::string_view text) {
+  if (text.empty()) return InvalidArgument("the folder's name is empty");
+  return std::string(text);
+}
+
+// CLI11's usage line names each positional once; ours says what the last of them is.
+class UsageFormatter : public CLI::Formatter {
+ public:
+  void Set(const CLI::App* app, const std::string& usage) { usage_[app] = usage; }
+  std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
+    const auto found = usage_.find(app);
+    return "Usage: longview " + (found == usage_.end() ? std::string("COMMAND [OPTIONS]") : found->second) + "\n";
+  }
+
+ private:
+  std::map<const CLI::App*, std::string> usage_;
+};
+
+// Holds what CLI11 writes into, and builds the commands.
+class Parser {
+ public:
+  ParseOutcome Parse(const std::vector<std::string>& words);
+
+ private:
+  // `usage` is the command's name and what follows it.
+  CLI::App* AddCommand(Command command, const std::string& usage, const std::string& description,
+                       const std::string& examples);
+  void AddPaths(CLI::App* app, const std::string& name, const std::string& description);
+  void AddEverywhere(CLI::App* app);
+  void AddSampling(CLI::App* app);
+  void AddAt(CLI::App* app, const std::string& description);
+  void AddAsk();
+  void AddSearch();
+  void AddCaption();
+  void AddIndex();
+  void AddFrames();
+  void AddOthers();
+  // Empty where all is well, else what is wrong with values that are each right but not together.
+  std::string CheckTogether();
+  // What is wrong where words were left over or no command was found.
+  std::string ExplainExtras(const std::vector<std::string>& words) const;
+  ParseOutcome UsageError(const std::string& message) const;
+
+  Args args_;
+  std::string library_;
+  std::pair<uint32_t, uint32_t> shard_{1, 1};
+  std::vector<std::string> after_dashes_;  // CLI11 forgets "--" on its way back from a command
+  bool no_resume_ = false;
+  bool scenes_ = false;
+  TimeSpan at_;
+  uint64_t prune_bytes_ = 0;
+  CLI::App app_{"Longview answers questions about hours of video on this machine. Nothing leaves it.", "longview"};
+  std::vector<std::pair<CLI::App*, Command>> commands_;
+  std::shared_ptr<UsageFormatter> formatter_ = std::make_shared<UsageFormatter>();
+};
+
+CLI::App* Parser::AddCommand(Command command, const std::string& usage, const std::string& description,
+                             const std::string& examples) {
+  CLI::App* app = app_.add_subcommand(usage.substr(0, usage.find(' ')), description);
+  formatter_->Set(app, usage);
+  app->footer(examples);
+  app->group("Commands");
+  app->set_help_flag("-h,--help", "Print this help and exit")->group(kEverywhere);
+  AddEverywhere(app);
+  commands_.emplace_back(app, command);
+  return app;
+}
+
+void Parser::AddPaths(CLI::App* app, const std::string& name, const std::string& description) {
+  app->add_option(name, args_.paths, description)->type_name("");
+}
+
+void Parser::AddEverywhere(CLI::App* app) {
+  AddParsed<std::string>(
+      app, "--library", &library_, ParseFolder, "DIR",
+      "Where indexes are kept (default: $LONGVIEW_LIBRARY, or longview/library under the XDG data home)")
+      ->group(kEverywhere);
+  AddParsed<int>(app, "--threads", &args_.engine.threads, IntegerIn(1, kMaxThreads), "N",
+                 "Threads to compute with (default: all cores)")
+      ->group(kEverywhere);
+  AddParsed<std::string>(app, "--device", &args_.engine.device, ParseDevice, "auto|cpu|cuda[:N]",
+                         "Where to compute (default: auto)")
+      ->group(kEverywhere);
+  app->add_flag("--json", args_.json, "Print one JSON object on stdout and nothing else there")->group(kEverywhere);
+}
+
+void Parser::AddSampling(CLI::App* app) {
+  AddParsed<double>(app, "--fps", &args_.sampling.fps, ParseFps, "N",
+                    "Pictures looked at a second, besides each scene's first (default: 1)")
+      ->group(kReading);
+  AddParsed<uint64_t>(
+      app, "--max-frames", &args_.sampling.max_frames,
+      [](std::string_view text) { return ParseCount(text, uint64_t{1} << 40); }, "N",
+      "Pictures kept at most, spread over the video (default: 0, no limit)")
+      ->group(kReading);
+  AddParsed<Decoding>(app, "--decode", &args_.sampling.decoding, ParseDecoding, "exact|fast|keyframe",
+                      "Every picture; no loop filter and no unreferenced pictures; keyframes only (default: exact)")
+      ->group(kReading);
+}
+
+void Parser::AddAt(CLI::App* app, const std::string& description) {
+  AddParsed<TimeSpan>(app, "--at", &at_, ParseTimeRange, "A-B", description)->each([this](const std::string&) {
+    args_.at = TimeSpan();
+  });
+}
+
+void Parser::AddAsk() {
+  CLI::App* app = AddCommand(Command::kAsk, "ask VIDEO... \"QUESTION\" [OPTIONS]",
+                             "Answer a question about one or more videos or pictures",
+                             "Examples:\n"
+                             "  longview ask ride.mp4 \"What is on the road?\"\n"
+                             "  longview ask a.mp4 b.mkv \"Where does the red car stop?\" --at 1:20:00-1:35:00\n"
+                             "  longview ask ride.mp4 \"Is there a dog?\" --json\n"
+                             "The last of the words is the question; write -- before one that begins with a dash.");
+  AddPaths(app, "VIDEO", "Videos or pictures, and the question last");
+  AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");
+  AddParsed<Scope>(app, "--scope", &args_.scope, ParseScope, "focus|all",
+                   "Attend to the best moments, or to everything (default: focus)");
+  AddParsed<std::string>(app, "--cache", &args_.cache.mode, ParseCacheMode, "mla|mha|gqa|mqa",
+                         "What is kept for each token (default: mla)");
+  AddParsed<int>(app, "--latent", &args_.cache.latent, ParseLatent, "32|64|128",
+                 "Numbers of a latent that are used (default: 128)");
+  AddParsed<std::string>(app, "--store", &args_.cache.store, ParseStore, "bf16|fp16|fp32|int8",
+                         "How the numbers are stored (default: bf16)");
+  AddSampling(app);
+}
+
+void Parser::AddSearch() {
+  CLI::App* app = AddCommand(Command::kSearch, "search VIDEO... \"WORDS\" [OPTIONS]",
+                             "Find the moments that fit some words best, with times and scores",
+                             "Examples:\n"
+                             "  longview search ride.mp4 \"a bicycle\"\n"
+                             "  longview search *.mp4 \"a red car\" --limit 3 --json\n"
+                             "The last of the words is what to look for.");
+  AddPaths(app, "VIDEO", "Videos or pictures, and what to look for last");
+  AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");
+  AddParsed<int>(app, "--limit", &args_.limit, IntegerIn(1, 100000), "N", "Moments to print at most (default: 10)");
+  AddSampling(app);
+}
+
+void Parser::AddCaption() {
+  CLI::App* app =
+      AddCommand(Command::kCaption, "caption PATH... [OPTIONS]", "Describe what videos show, as subtitles or text",
+                 "Examples:\n"
+                 "  longview caption ride.mp4\n"
+                 "  longview caption Archive -r --out Captions --format srt,jsonl\n"
+                 "  longview caption Archive -r --shard 2/8\n"
+                 "The captions of film.mp4 are written to film.visual.en.srt beside it, or under --out. "
+                 "Two inputs of one folder with the\n"
+                 "same stem keep their extension: film.mp4.visual.en.srt. In folders, files whose names "
+                 "begin with a dot are left out, links\n"
+                 "to files are followed and links to folders are not. Each run leaves "
+                 "longview-manifest-<run>.json, and a hidden record in\n"
+                 "each folder by which the next run knows what is finished. A file that cannot be read is "
+                 "named, the others go on, and the\n"
+                 "exit code is 1.");
+  AddPaths(app, "PATH", "Videos, pictures, or folders of them");
+  CaptionArgs* caption = &args_.caption;
+  app->add_flag("-r,--recursive", caption->recursive, "Also everything in the folders below");
+  CLI::Option* scenes = app->add_flag("--scenes", scenes_, "One caption a scene (the default)");
+  AddParsed<double>(app, "--every", &caption->every_s, ParseDuration, "TIME", "One caption every so long, as 10s or 1m")
+      ->excludes(scenes);
+  AddParsed<std::vector<SubtitleFormat>>(app, "--format", &caption->formats, ParseFormats, "srt,vtt,jsonl,txt",
+                                         "What to write, one or more with commas between (default: srt)");
+  AddParsed<std::string>(app, "--out", &caption->out, ParseFolder, "DIR",
+                         "Write under this folder, mirroring the folders given");
+  app->add_flag("--overwrite", caption->overwrite, "Write all anew, also over files that Longview did not write");
+  app->add_flag("--no-resume", no_resume_, "Do not skip what an earlier run finished with the same model and settings");
+  AddParsed<int>(app, "--jobs", &caption->jobs, IntegerIn(1, 256), "N", "Files worked on at once (default: 1)");
+  AddParsed<std::pair<uint32_t, uint32_t>>(
+      app, "--shard", &shard_, ParseShard, "I/N",
+      "Only the I-th of N parts of the inputs, the same whoever asks: for several machines");
+  AddSampling(app);
+}
+
+void Parser::AddIndex() {
+  CLI::App* app = AddCommand(Command::kIndex, "index VIDEO... [OPTIONS]",
+                             "Build or refresh the index of videos, so that later questions start at once",
+                             "Examples:\n"
+                             "  longview index ride.mp4\n"
+                             "  longview index *.mkv --fps 0.5");
+  AddPaths(app, "VIDEO", "Videos or pictures");
+  app->add_flag("--rebuild", args_.rebuild, "Throw away the index that is there");
+  AddSampling(app);
+}
+
+void Parser::AddFrames() {
+  CLI::App* app = AddCommand(Command::kFrames, "frames VIDEO --at T[,T...] | --every TIME [OPTIONS]",
+                             "Save the pictures shown at given times as PNG",
+                             "Examples:\n"
+                             "  longview frames ride.mp4 --at 12.5,1:20 --out pictures\n"
+                             "  longview frames ride.mp4 --every 1s --out pictures\n"
+                             "The picture of film.mp4 at 1:20 is written to film.00-01-20.000.png, also over an older "
+                             "one; its time is the one\n"
+                             "asked for (with microseconds where it is no whole number of milliseconds).");
+  AddPaths(app, "VIDEO", "A video or a picture");
+  CLI::Option* every = AddParsed<double>(app, "--every", &args_.frames.every_s, ParseDuration, "TIME",
+                                         "From the first picture to the last, in this step, as 1s or 500ms");
+  AddParsed<std::vector<double>>(app, "--at", &args_.frames.times_s, ParseTimes, "T[,T...]",
+                                 "Times as 12.5 or [H:]MM:SS[.mmm]")
+      ->excludes(every);
+  AddParsed<std::string>(app, "--out", &args_.frames.out, ParseFolder, "DIR",
+                         "Folder to write to, made where missing (default: here)");
+}
+
+void Parser::AddOthers() {
+  CLI::App* info = AddCommand(Command::kInfo, "info VIDEO [OPTIONS]",
+                              "Say what a video is, measured rather than believed from its header",
+                              "Examples:\n  longview info ride.mp4\n  longview info ride.mp4 --json");
+  AddPaths(info, "VIDEO", "A video or a picture");
+  AddCommand(Command::kModels, "models [OPTIONS]", "List the parts of the model and check them",
+             "Examples:\n  longview models\n  longview models --json");
+  CLI::App* library =
+      AddCommand(Command::kLibrary, "library [OPTIONS]", "List what is indexed",
+                 "Examples:\n  longview library\n  longview library --repair\n  longview library --prune 20GB");
+  CLI::Option* repair =
+      library->add_flag("--repair", args_.library.repair, "Read every index in full and remove damaged ones");
+  AddParsed<uint64_t>(library, "--prune", &prune_bytes_, ParseSize, "SIZE",
+                      "Remove the least recently used indexes until this much remains, as 20GB")
+      ->each([this](const std::string&) { args_.library.prune_to_bytes = 0; })
+      ->excludes(repair);
+  AddCommand(Command::kDoctor, "doctor [OPTIONS]", "Check this machine and this installation",
+             "Examples:\n  longview doctor\n  longview doctor --json");
+  CLI::App* gui = AddCommand(Command::kGui, "gui [VIDEO] [OPTIONS]", "Open the desktop app",
+                             "Examples:\n  longview gui\n  longview gui ride.mp4");
+  AddPaths(gui, "VIDEO", "A video to open");
+}
+
+std::string Parser::CheckTogether() {
+  if (args_.command == Command::kAsk || args_.command == Command::kSearch) {
+    const bool ask = args_.command == Command::kAsk;
+    const std::string what = ask ? "the question" : "the words to look for";
+    if (args_.paths.size() < 2) return "needs at least one video, and " + what + " last";
+    args_.text = std::move(args_.paths.back());
+    args_.paths.pop_back();
+    if (PrintableText(args_.text).find_first_not_of(' ') == std::string::npos) return what + " must not be empty";
+    struct stat info {};
+    if (stat(args_.text.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+      return "the last of the words is " + what + ", but '" + args_.text + "' is a file";
+    }
+  }
+  const bool takes_none =
+      args_.command == Command::kModels || args_.command == Command::kLibrary || args_.command == Command::kDoctor;
+  if (takes_none && !args_.paths.empty()) return "'" + args_.paths[0] + "' is one word too many";
+  if (!takes_none && args_.command != Command::kGui && args_.paths.empty()) return "needs a video";
+  const bool takes_one =
+      args_.command == Command::kInfo || args_.command == Command::kFrames || args_.command == Command::kGui;
+  if (takes_one && args_.paths.size() > 1) return "takes one video, and '" + args_.paths[1] + "' is one more";
+  for (const std::string& path : args_.paths) {
+    if (path.empty()) return "the name of a file is empty";
+  }
+  if (args_.command == Command::kFrames && args_.frames.times_s.empty() && args_.frames.every_s <= 0.0) {
+    return "needs --at T[,T...] or --every TIME";
+  }
+  return {};
+}
+
+std::string Parser::ExplainExtras(const std::vector<std::string>& words) const {
+  const std::vector<std::string> left = app_.remaining(true);
+  const auto option =
+      std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with("-"); });
+  if (option != left.end()) return "'" + *option + "' is not an option here";
+  if (!app_.get_subcommands().empty())
+    return "'" + (left.empty() ? std::string() : WithoutMark(left[0])) + "' is one word too many";
+  if (words.empty() || left.empty()) return "needs a command, as ask, search, caption or info";
+  return "'" + left[0] + "' is not a command";
+}
+
+ParseOutcome Parser::UsageError(const std::string& message) const {
+  std::string name = "longview";
+  for (const CLI::App* chosen : app_.get_subcommands()) name += " " + chosen->get_name();
+  ParseOutcome outcome;
+  outcome.exit_code = kExitUsage;
+  outcome.err = name + ": " + PrintableText(message) + "\nTry '" + name + " --help'.\n";
+  return outcome;
+}
+
+ParseOutcome Parser::Parse(const std::vector<std::string>& words) {
+  formatter_->column_width(32);
+  formatter_->label("REQUIRED", "");
+  app_.formatter(formatter_);
+  app_.require_subcommand(1);
+  app_.set_help_flag("-h,--help", "Print this help and exit");
+  app_.set_version_flag("--version", std::string("longview ") + LONGVIEW_VERSION)
+      ->description("Print the version and exit");
+  app_.footer(
+      "Exit codes: 0 done; 1 at least one input failed; 2 wrong usage; 3 nothing could be done; 130 cancelled.\n"
+      "'longview COMMAND --help' explains each command.");
+  AddEverywhere(&app_);
+  AddAsk();
+  AddSearch();
+  AddCaption();
+  AddIndex();
+  AddFrames();
+  AddOthers();
+  ParseOutcome outcome;
+  try {
+    std::vector<std::string> reversed;  // as CLI11 wants them
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    std::transform(std::make_reverse_iterator(dashes), words.rend(), std::back_inserter(reversed), MarkLiteral);
+    if (dashes != words.end()) after_dashes_.assign(dashes + 1, words.end());
+    app_.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    outcome.exit_code = kExitDone;
+    outcome.out = app_.help();
+    return outcome;
+  } catch (const CLI::CallForVersion&) {
+    outcome.exit_code = kExitDone;
+    outcome.out = app_.version() + "\n";
+    return outcome;
+  } catch (const CLI::ExtrasError&) {
+    return UsageError(ExplainExtras(words));
+  } catch (const CLI::ParseError& error) {
+    return UsageError(app_.get_subcommands().empty() ? ExplainExtras(words) : error.what());
+  }
+  for (std::string& path : args_.paths) path = WithoutMark(path);
+  args_.paths.insert(args_.paths.end(), after_dashes_.begin(), after_dashes_.end());
+  for (const auto& [app, command] : commands_) {
+    if (app->parsed()) args_.command = command;
+  }
+  args_.engine.library = library_;
+  args_.caption.resume = !no_resume_;
+  args_.caption.shard_index = shard_.first;
+  args_.caption.shard_count = shard_.second;
+  if (args_.at) args_.at = at_;
+  if (args_.library.prune_to_bytes) args_.library.prune_to_bytes = prune_bytes_;
+  if (const std::string fault = CheckTogether(); !fault.empty()) return UsageError(fault);
+  outcome.args = std::move(args_);
+  return outcome;
+}
+
+}  // namespace
+
+ParseOutcome ParseCommandLine(const std::vector<std::string>& words) { return Parser().Parse(words); }
+
+}  // namespace longview::cli

@@ -1,0 +1,81 @@
+// The command line: words in, one plain struct out. Pure, so that tests need no process.
+#ifndef LONGVIEW_APP_CLI_ARGS_H_
+#define LONGVIEW_APP_CLI_ARGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/engine/engine.h"
+#include "app/engine/export_subtitles.h"
+#include "app/engine/settings.h"
+
+namespace longview::cli {
+
+// Exit codes (design.md §4). 130 is what a shell reports for a program ended by SIGINT.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitSomeFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNothingDone = 3;
+inline constexpr int kExitCancelled = 130;
+
+enum class Command { kAsk, kSearch, kCaption, kIndex, kFrames, kInfo, kModels, kLibrary, kDoctor, kGui };
+
+// What only `caption` takes.
+struct CaptionArgs {
+  bool recursive = false;
+  double every_s = 0.0;  // 0: by scenes
+  std::vector<SubtitleFormat> formats = {SubtitleFormat::kSrt};
+  std::string out;  // empty: beside each input
+  bool overwrite = false;
+  bool resume = true;
+  int jobs = 1;
+  uint32_t shard_index = 1;  // 1..shard_count
+  uint32_t shard_count = 1;
+};
+
+// What only `frames` takes: times or a step, never both.
+struct FramesArgs {
+  std::vector<double> times_s;
+  double every_s = 0.0;
+  std::string out = ".";
+};
+
+// What only `library` takes.
+struct LibraryArgs {
+  bool repair = false;
+  std::optional<uint64_t> prune_to_bytes;
+};
+
+struct Args {
+  Command command = Command::kDoctor;
+  std::vector<std::string> paths;  // bytes of the system
+  std::string text;                // the question of `ask`, the words of `search`
+  bool json = false;
+  EngineOptions engine;
+  SamplingSettings sampling;
+  CacheOptions cache;
+  Scope scope = Scope::kFocus;
+  std::optional<TimeSpan> at;
+  int limit = 10;        // search
+  bool rebuild = false;  // index
+  CaptionArgs caption;
+  FramesArgs frames;
+  LibraryArgs library;
+};
+
+// Either `args` to run, or an exit code with what to print first (help on stdout; one line and a hint on stderr).
+struct ParseOutcome {
+  std::optional<int> exit_code;
+  std::string out;
+  std::string err;
+  Args args;
+};
+
+// `words` is the command line without the program's name.
+ParseOutcome ParseCommandLine(const std::vector<std::string>& words);
+
+}  // namespace longview::cli
+
+#endif  // LONGVIEW_APP_CLI_ARGS_H_

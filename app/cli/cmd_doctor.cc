@@ -1,0 +1,98 @@
+// `longview doctor`: what this machine and this installation have, and what is missing.
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
+
+#include "app/cli/commands.h"
+#include "app/engine/output_files.h"
+#include "app/engine/time_format.h"
+#include "app/engine/utf8.h"
+#include "core/simd/level.h"
+#include "vision/av/ffmpeg_version.h"
+
+namespace longview::cli {
+namespace {
+
+struct Check {
+  std::string name;
+  bool ok = true;
+  std::string value;  // what is there, or what is wrong and what to do
+};
+
+// The CPU as the system names it; empty where it does not (ARM).
+std::string CpuName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return {};
+}
+
+std::string MachineText() {
+  utsname system{};
+  uname(&system);
+  const uint64_t memory =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+  const std::string cpu = CpuName();
+  return (cpu.empty() ? std::string(system.machine) : cpu) + ", " +
+         std::to_string(std::thread::hardware_concurrency()) + " cores, " + FormatSize(memory) + " of memory, " +
+         system.sysname + " " + system.release;
+}
+
+Check LibraryCheck(const std::filesystem::path& folder) {
+  if (const Status status = PrepareOutputFolder(folder); !status.ok()) {
+    return {"library", false,
+            folder.string() +
+                ": cannot be written, so that every video is read anew for each question; choose another folder with "
+                "--library"};
+  }
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  return {"library", true, folder.string() + (error ? std::string() : ", " + FormatSize(space.available) + " free")};
+}
+
+std::vector<Check> RunChecks(const Context& context) {
+  std::vector<Check> checks = {{"longview", true, LONGVIEW_VERSION},
+                               {"machine", true, MachineText()},
+                               {"cpu level", true, std::string(SimdLevelName(ActiveSimdLevel()))},
+                               {"threads", true, std::to_string(context.engine.threads())},
+                               {"cuda", true, "not built in"},
+                               {"ffmpeg", true, FfmpegVersion()}};
+  for (const PartStatus& part : context.engine.ModelStatus(context.Job("Checking the model"))) {
+    const bool ok = part.state == PartState::kOk;
+    checks.push_back({"model " + part.name, ok, ok ? part.path.string() + ", " + FormatSize(part.bytes) : part.detail});
+  }
+  checks.push_back(LibraryCheck(context.engine.library_dir()));
+  return checks;
+}
+
+}  // namespace
+
+int RunDoctor(const Context& context) {
+  const std::vector<Check> checks = RunChecks(context);
+  context.terminal.ClearProgress();
+  if (context.stop.stop_requested()) return Fail(context, Cancelled());
+  const auto failed = std::count_if(checks.begin(), checks.end(), [](const Check& check) { return !check.ok; });
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  std::string text;
+  for (const Check& check : checks) {
+    list.push_back({{"name", check.name}, {"ok", check.ok}, {"value", ValidUtf8(check.value)}});
+    text += (check.ok ? "  ok       " : "  problem  ") + check.name +
+            std::string(14 - std::min<size_t>(check.name.size(), 13), ' ') + PrintableText(check.value) + "\n";
+  }
+  if (context.args.json) {
+    PrintJson(context, {{"ok", failed == 0}, {"checks", list}});
+  } else {
+    text += failed == 0 ? "All is well.\n" : std::to_string(failed) + " problem" + (failed > 1 ? "s" : "") + ".\n";
+    context.terminal.Print(text);
+  }
+  return failed == 0 ? kExitDone : kExitNothingDone;
+}
+
+}  // namespace longview::cli

@@ -1,0 +1,78 @@
+// A handler may do next to nothing: it writes one byte into a pipe, and a thread that reads the pipe does the rest.
+#include "app/cli/stop_signal.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+#include "app/cli/args.h"
+
+namespace longview::cli {
+namespace {
+
+constexpr int kGraceMs = 1900;  // design.md: a stop takes at most two seconds
+
+std::atomic<int> pipe_read{-1};
+std::atomic<int> pipe_write{-1};
+std::atomic<int> signals_seen{0};
+
+extern "C" void OnStopSignal(int /*signal*/) {
+  const int saved = errno;
+  if (signals_seen.fetch_add(1) > 0) _exit(kExitCancelled);
+  const char byte = 's';
+  (void)!write(pipe_write.load(), &byte, 1);
+  errno = saved;
+}
+
+void SetHandler(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// The next byte, or 0 at a time-out; 'q' is the destructor's.
+char NextByte(int fd, int timeout_ms) {
+  pollfd entry{fd, POLLIN, 0};
+  for (;;) {
+    const int ready = poll(&entry, 1, timeout_ms);
+    if (ready == 0) return 0;
+    if (ready < 0 && errno == EINTR) continue;
+    char byte = 'q';
+    return read(fd, &byte, 1) == 1 ? byte : 'q';
+  }
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return;  // the default action of the signals stays
+  pipe_read = ends[0];
+  pipe_write = ends[1];
+  signals_seen = 0;
+  watcher_ = std::thread([this] {
+    if (NextByte(pipe_read, -1) == 'q') return;
+    source_.request_stop();
+    if (NextByte(pipe_read, kGraceMs) == 0) _exit(kExitCancelled);
+  });
+  SetHandler(OnStopSignal);
+}
+
+StopSignal::~StopSignal() {
+  if (!watcher_.joinable()) return;
+  SetHandler(SIG_DFL);
+  const char byte = 'q';
+  (void)!write(pipe_write, &byte, 1);
+  watcher_.join();
+  close(pipe_write.exchange(-1));
+  close(pipe_read.exchange(-1));
+}
+
+}  // namespace longview::cli
