@@ -32,7 +32,7 @@ struct IngestOptions {
 struct IngestFrame {
   double time_s = 0.0;       // the decoded picture's own time
   double end_s = 0.0;        // the frame stands for [time_s, end_s): to the next kept frame, shot change, or the end
-  bool scene_start = false;  // opens a shot (the first frame of the film does)
+  bool scene_start = false;  // the first kept frame of a shot (the film's first frame is one)
   bool key = false;          // was coded as a keyframe
   std::vector<float> chw;    // [3, size, size], normalised
   Picture thumbnail;         // empty unless asked for
