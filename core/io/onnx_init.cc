@@ -240,15 +240,16 @@ class OnnxReader {
       if (!product) return Bad(place + "has a shape larger than any file");
       count = *product;
     }
-    LV_ASSIGN_OR_RETURN(const size_t bytes, DTypeBytes(*dtype, count));
+    const auto bytes = MulSize(count, DTypeBlockBytes(*dtype));
+    if (!bytes) return Bad(place + "has a shape larger than any file");
     Bytes data;
     if (raw.raw) {
       data = *raw.raw;
     } else {
       LV_ASSIGN_OR_RETURN(data, CopyTyped(raw, *dtype, place));
     }
-    if (data.size() != bytes) {
-      return Bad(place + "has " + std::to_string(data.size()) + " bytes, not the " + std::to_string(bytes) +
+    if (data.size() != *bytes) {
+      return Bad(place + "has " + std::to_string(data.size()) + " bytes, not the " + std::to_string(*bytes) +
                  " that its shape " + view.ShapeText() + " takes");
     }
     view.data = data.data();

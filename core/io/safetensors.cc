@@ -58,10 +58,11 @@ Result<Entry> ReadEntry(const Json& header, const std::string& name) {
     if (!product) return Damaged(fields.place() + ": the shape " + entry.view.ShapeText() + " is larger than any file");
     count = *product;
   }
-  LV_ASSIGN_OR_RETURN(const size_t bytes, DTypeBytes(*known, count));
-  if (bytes != entry.end - entry.begin) {
+  const auto bytes = MulSize(count, DTypeBlockBytes(*known));
+  if (!bytes) return Damaged(fields.place() + ": the shape " + entry.view.ShapeText() + " is larger than any file");
+  if (*bytes != entry.end - entry.begin) {
     return Damaged(fields.place() + ": " + std::to_string(entry.end - entry.begin) + " bytes are not what the shape " +
-                   entry.view.ShapeText() + " takes (" + std::to_string(bytes) + ")");
+                   entry.view.ShapeText() + " takes (" + std::to_string(*bytes) + ")");
   }
   return entry;
 }

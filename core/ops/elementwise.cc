@@ -137,7 +137,9 @@ void SiluMulImpl(const float* gate, const float* up, size_t count, float* y) {
   const DF d;
   Map(count, y, [=](const auto& load) HWY_ATTR {
     const VF g = load(gate);
-    return hn::Mul(hn::Div(g, hn::Add(hn::Set(d, 1.0f), ExpOf(hn::Neg(g)))), load(up));
+    const VF lowest = hn::Set(d, -88.0f);  // exp(88) is near the largest float; Highway's exp wraps round above it
+    const VF silu = hn::Div(g, hn::Add(hn::Set(d, 1.0f), ExpOf(hn::Neg(hn::Max(g, lowest)))));
+    return hn::Mul(hn::IfThenElse(hn::Lt(g, lowest), hn::Zero(d), silu), load(up));
   });
 }
 
