@@ -19,7 +19,7 @@ struct EncodedFrame {
   std::vector<float> retrieval;  // [retrieval width], L2-normalised; empty where the bridge has no retrieval heads
 };
 
-// Thread-safe. A frame's numbers do not depend on what else is encoded, nor on the pool.
+// Thread-safe. A frame's numbers do not depend on what else is encoded beside it.
 class FrameEncoder {
  public:
   explicit FrameEncoder(std::shared_ptr<const BridgeWeights> weights);

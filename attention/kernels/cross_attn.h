@@ -14,10 +14,11 @@
 
 namespace longview {
 
-// Which implementation answers. kAuto: the best that this machine and LONGVIEW_SIMD allow.
-enum class CrossAttnKernel { kAuto, kReference, kPortable, kAvx2, kAvx512, kAvx512Bf16 };
+// Which implementation answers. kAuto: the best that this machine and LONGVIEW_SIMD allow; kReference:
+// cross_attn_ref.h; kPortable: the sweep in plain C++; kBaseline: SSE4 or NEON.
+enum class CrossAttnKernel { kAuto, kReference, kPortable, kBaseline, kAvx2, kAvx512, kAvx512Bf16 };
 
-// "auto", "reference", "portable", "avx2", "avx512", "avx512_bf16".
+// "auto", "reference", "portable", "baseline", "avx2", "avx512", "avx512_bf16".
 std::string_view CrossAttnKernelName(CrossAttnKernel kernel);
 
 // Whether this build and machine can run it (LONGVIEW_SIMD is not asked).

@@ -19,16 +19,15 @@ class TimeRope {
   // kInvalidArgument unless d_r is even and 4..1024 (0: no time keys) and 0 < min < max, both finite.
   static Result<TimeRope> Make(size_t d_r, double min_wavelength_s, double max_wavelength_s);
 
-  size_t d_r() const { return wavelengths_.size() * 2; }
-  // wavelengths()[j] = min * (max / min)^(j / (d_r / 2 - 1)), in seconds.
-  const std::vector<double>& wavelengths() const { return wavelengths_; }
+  size_t d_r() const { return frequencies_.size() * 2; }
 
   // Turns `rows` vectors x [rows, stride] in place by the angles of time `t_s` (seconds; angles in double): the pair
-  // (a, b) = (x[j], x[j + d_r / 2]) becomes (a cos - b sin, a sin + b cos), angle = 2 pi t / wavelength_j.
+  // (a, b) = (x[j], x[j + d_r / 2]) becomes (a cos - b sin, a sin + b cos), angle = 2 pi t / wavelength_j, wavelength_j
+  // = min * (max / min)^(j / (d_r / 2 - 1)).
   void Apply(double t_s, float* x, size_t rows, size_t stride) const;
 
  private:
-  std::vector<double> wavelengths_;
+  std::vector<double> frequencies_;  // 2 pi / wavelength
 };
 
 // Immutable after Make; thread-safe.
@@ -45,7 +44,7 @@ class Compressor {
   size_t bytes() const;
 
   // The tokens x [tokens, d_v] of one frame at `t_s` -> latents [tokens, d_c] (normed over all d_c: a cut takes the
-  // first numbers of them) and keys [tokens, d_r]. Dense, row-major. The result does not depend on the pool.
+  // first numbers of them) and keys [tokens, d_r]. Dense, row-major.
   void Compress(const float* x, size_t tokens, double t_s, float* latents, float* keys, ThreadPool* pool) const;
 
  private:

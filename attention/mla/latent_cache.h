@@ -1,8 +1,8 @@
 // LatentCache: the latents and time keys of one video in memory, frame by frame, as the kernels read them.
 //
 // Tokens lie in blocks of whole frames that never move. Within a block: latents [tokens, d_c], then time keys [tokens,
-// d_r], then (int8) fp32 scales [tokens], each part on a 64-byte border; every byte comes from the arena that the cache
-// is given.
+// d_r], then (int8) fp32 scales [tokens], without gaps from a 64-byte border on; every byte comes from the arena that
+// the cache is given.
 #ifndef LONGVIEW_ATTENTION_MLA_LATENT_CACHE_H_
 #define LONGVIEW_ATTENTION_MLA_LATENT_CACHE_H_
 

@@ -1,0 +1,358 @@
+#include "attention/kernels/cross_attn.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "attention/kernels/cross_attn_ref.h"
+#include "attention/kernels/cross_attn_sweep.h"
+#include "core/base/check.h"
+#include "core/simd/level.h"
+#include "core/tensor/dtype.h"
+
+namespace longview {
+namespace {
+
+using internal::kSweepPad;
+using internal::kSweepQueryGroup;
+using internal::kSweepTile;
+using internal::MassTask;
+using internal::RoundUp;
+using internal::SweepKernel;
+using internal::SweepTask;
+
+// A part is worth a thread's while, and the parts' outputs stay small beside the cache.
+constexpr size_t kPartTokens = 1024;
+constexpr size_t kMaxParts = 256;
+constexpr float kLog2E = 1.44269504088896341f;
+constexpr float kLn2 = 0.693147180559945309f;
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+SweepKernel KernelOf(CrossAttnKernel kernel) {
+  switch (kernel) {
+    case CrossAttnKernel::kPortable:
+      return internal::PortableSweepKernel();
+    case CrossAttnKernel::kBaseline:
+      return internal::BaselineSweepKernel();
+    case CrossAttnKernel::kAvx2:
+      return internal::Avx2SweepKernel();
+    case CrossAttnKernel::kAvx512:
+      return internal::Avx512SweepKernel();
+    case CrossAttnKernel::kAvx512Bf16:
+      return internal::Avx512Bf16SweepKernel();
+    case CrossAttnKernel::kAuto:
+    case CrossAttnKernel::kReference:
+      break;
+  }
+  return {};
+}
+
+// Whether the processor has what the kernel's code uses, whatever LONGVIEW_SIMD says.
+bool CpuRuns(CrossAttnKernel kernel) {
+#if defined(__x86_64__)
+  switch (kernel) {
+    case CrossAttnKernel::kBaseline:
+      return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
+    case CrossAttnKernel::kAvx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+             __builtin_cpu_supports("f16c");
+    case CrossAttnKernel::kAvx512:
+    case CrossAttnKernel::kAvx512Bf16:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+             __builtin_cpu_supports("avx512cd") &&
+             (kernel == CrossAttnKernel::kAvx512 || __builtin_cpu_supports("avx512bf16"));
+    default:
+      return true;
+  }
+#else
+  (void)kernel;
+  return true;
+#endif
+}
+
+// Cache-line aligned numbers, or null.
+struct FreeAligned {
+  void operator()(void* p) const { ::operator delete(p, std::align_val_t(64)); }
+};
+using Floats = std::unique_ptr<float[], FreeAligned>;
+using Halves = std::unique_ptr<uint16_t[], FreeAligned>;
+void* NewAligned(size_t bytes) {
+  return ::operator new(std::max<size_t>(bytes, 1), std::align_val_t(64), std::nothrow);
+}
+Floats NewFloats(size_t count) { return Floats(static_cast<float*>(NewAligned(count * sizeof(float)))); }
+
+// What a call needs beside its parameters.
+struct Work {
+  size_t queries = 0, c_width = 0, r_width = 0, mass_stride = 0, parts = 0;
+  std::vector<size_t> part_begin;  // [parts + 1], runs
+  Floats q;                        // [queries, c_width + r_width]
+  Halves q_bf16;                   // the same
+  Floats out;                      // [parts, queries, c_width]
+  Floats max, sum;                 // [parts, queries]
+  Floats run_max, run_sum;         // [run_count, mass_stride] or null
+  Floats merged_max, weight;       // [mass_stride]
+
+  bool Allocate(const CrossAttnParams& params) {
+    const auto want = [](Floats* to, std::optional<size_t> count) {
+      if (!count || *count > std::numeric_limits<size_t>::max() / (2 * sizeof(float))) return false;
+      *to = NewFloats(*count);
+      return *to != nullptr;
+    };
+    if (!want(&q, MulSize(queries, c_width + r_width)) || !want(&out, MulSize(parts, queries, c_width)) ||
+        !want(&max, MulSize(parts, queries)) || !want(&sum, MulSize(parts, queries)) ||
+        !want(&merged_max, mass_stride) || !want(&weight, mass_stride)) {
+      return false;
+    }
+    q_bf16 = Halves(static_cast<uint16_t*>(NewAligned(queries * (c_width + r_width) * sizeof(uint16_t))));
+    if (q_bf16 == nullptr) return false;
+    if (params.run_mass == nullptr) return true;
+    return want(&run_max, MulSize(params.run_count, mass_stride)) &&
+           want(&run_sum, MulSize(params.run_count, mass_stride));
+  }
+};
+
+// Cuts the runs into parts of near-equal tokens; depends on the sizes alone.
+void MakeParts(const CrossAttnParams& params, Work* work) {
+  size_t tokens = 0;
+  for (size_t i = 0; i < params.run_count; ++i) tokens += params.runs[i].tokens;
+  work->parts = std::clamp<size_t>(tokens / kPartTokens, 1, kMaxParts);
+  work->part_begin.assign(work->parts + 1, params.run_count);
+  work->part_begin[0] = 0;
+  size_t part = 1, before = 0;
+  for (size_t i = 0; i < params.run_count && part < work->parts; ++i) {
+    // 64-bit products: at most 2^32 runs of 2^32 tokens would overflow, far beyond any memory.
+    while (part < work->parts && before * work->parts >= part * tokens) work->part_begin[part++] = i;
+    before += params.runs[i].tokens;
+  }
+}
+
+void PackQueries(const CrossAttnParams& params, Work* work) {
+  const size_t width = work->c_width + work->r_width;
+  std::memset(work->q.get(), 0, work->queries * width * sizeof(float));
+  const float scale = params.scale * kLog2E;
+  for (size_t i = 0; i < params.queries; ++i) {
+    float* to = work->q.get() + i * width;
+    for (size_t j = 0; j < params.d_c; ++j) to[j] = params.q_c[i * params.d_c + j] * scale;
+    for (size_t j = 0; j < params.d_r; ++j) to[work->c_width + j] = params.q_r[i * params.d_r + j] * scale;
+  }
+  for (size_t i = 0; i < work->queries * width; ++i) work->q_bf16[i] = FloatToBF16(work->q[i]);
+}
+
+// Joins the parts' outputs in their order, takes the sink's share off and writes out and lse.
+void Merge(const CrossAttnParams& params, Work* work) {
+  std::fill_n(work->merged_max.get(), work->mass_stride, 0.0f);
+  std::fill_n(work->weight.get(), work->mass_stride, 0.0f);
+  for (size_t i = 0; i < params.queries; ++i) {
+    float* out = params.out + i * params.d_c;
+    std::fill_n(out, params.d_c, 0.0f);
+    float max = -kInf, sum = 0.0f;
+    for (size_t part = 0; part < work->parts; ++part) max = std::max(max, work->max[part * work->queries + i]);
+    if (max == -kInf) {
+      params.lse[i] = -kInf;
+      continue;
+    }
+    for (size_t part = 0; part < work->parts; ++part) {
+      const size_t at = part * work->queries + i;
+      const float share = std::exp2(work->max[at] - max);
+      sum += work->sum[at] * share;
+      const float* from = work->out.get() + at * work->c_width;
+      for (size_t j = 0; j < params.d_c; ++j) out[j] += from[j] * share;
+    }
+    const float lse = (max + std::log2(sum)) * kLn2;
+    const float kept = params.sink == nullptr ? 1.0f : 1.0f / (1.0f + std::exp(params.sink[i] - lse));
+    params.lse[i] = lse;
+    for (size_t j = 0; j < params.d_c; ++j) out[j] *= kept / sum;
+    work->merged_max[i] = max;
+    work->weight[i] = kept / sum / static_cast<float>(params.queries);
+  }
+}
+
+// Scratch of one thread: the tile and the probabilities.
+struct Scratch {
+  explicit Scratch(const Work& work)
+      : tile(NewFloats(kSweepTile * (work.c_width + work.r_width))), p(NewFloats(work.queries * kSweepTile)) {}
+  bool ok() const { return tile != nullptr && p != nullptr; }
+  Floats tile, p;
+};
+
+Status SweepAll(const CrossAttnParams& params, const SweepKernel& kernel, ThreadPool* pool, Work* work) {
+  const int slots = pool == nullptr ? 1 : pool->threads();
+  std::vector<Scratch> scratch;
+  for (int i = 0; i < slots; ++i) {
+    scratch.emplace_back(*work);
+    if (!scratch.back().ok()) return ResourceError("no memory for the attention's scratch");
+  }
+  const auto sweep = [&](size_t first, size_t last, int slot) {
+    for (size_t part = first; part < last; ++part) {
+      SweepTask task;
+      task.params = &params;
+      task.first_run = work->part_begin[part];
+      task.last_run = work->part_begin[part + 1];
+      task.queries = work->queries;
+      task.c_width = work->c_width;
+      task.r_width = work->r_width;
+      task.q = work->q.get();
+      task.q_bf16 = work->q_bf16.get();
+      task.tile = scratch[static_cast<size_t>(slot)].tile.get();
+      task.p = scratch[static_cast<size_t>(slot)].p.get();
+      task.out = work->out.get() + part * work->queries * work->c_width;
+      task.max = work->max.get() + part * work->queries;
+      task.sum = work->sum.get() + part * work->queries;
+      task.run_max = work->run_max.get();
+      task.run_sum = work->run_sum.get();
+      task.mass_stride = work->mass_stride;
+      kernel.sweep(task);
+    }
+  };
+  if (pool == nullptr) {
+    sweep(0, work->parts, 0);
+  } else {
+    pool->ParallelFor(work->parts, sweep);
+  }
+  return Status::Ok();
+}
+
+void SumMass(const CrossAttnParams& params, const SweepKernel& kernel, ThreadPool* pool, const Work& work) {
+  MassTask task;
+  task.run_max = work.run_max.get();
+  task.run_sum = work.run_sum.get();
+  task.max = work.merged_max.get();
+  task.weight = work.weight.get();
+  task.mass_stride = work.mass_stride;
+  task.mass = params.run_mass;
+  if (pool == nullptr) {
+    kernel.mass(task, 0, params.run_count);
+  } else {
+    pool->ParallelFor(params.run_count, [&](size_t first, size_t last, int) { kernel.mass(task, first, last); });
+  }
+}
+
+Status Wrong(const std::string& what) { return InvalidArgument("cross-attention: " + what); }
+
+Status CheckRun(const CrossAttnParams& params, size_t index) {
+  const CrossAttnRun& run = params.runs[index];
+  if (run.tokens == 0) return Status::Ok();
+  const std::string at = "runs[" + std::to_string(index) + "]";
+  if (run.latents == nullptr) return Wrong(at + " has no latents");
+  if (run.keys == nullptr && params.d_r > 0) return Wrong(at + " has no time keys");
+  if (run.scales == nullptr && params.store == CacheStore::kI8) return Wrong(at + " has no scales");
+  if (run.d_c == 0 || run.latent_stride < run.d_c) return Wrong(at + ": d_c and latent_stride do not fit");
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::string_view CrossAttnKernelName(CrossAttnKernel kernel) {
+  switch (kernel) {
+    case CrossAttnKernel::kAuto:
+      return "auto";
+    case CrossAttnKernel::kReference:
+      return "reference";
+    case CrossAttnKernel::kPortable:
+      return "portable";
+    case CrossAttnKernel::kBaseline:
+      return "baseline";
+    case CrossAttnKernel::kAvx2:
+      return "avx2";
+    case CrossAttnKernel::kAvx512:
+      return "avx512";
+    case CrossAttnKernel::kAvx512Bf16:
+      return "avx512_bf16";
+  }
+  return "?";
+}
+
+bool CrossAttnSupported(CrossAttnKernel kernel) {
+  if (kernel == CrossAttnKernel::kAuto || kernel == CrossAttnKernel::kReference) return true;
+  return KernelOf(kernel).sweep != nullptr && CpuRuns(kernel);
+}
+
+CrossAttnKernel CrossAttnBest(CacheStore store) {
+  const SimdLevel level = ActiveSimdLevel();
+  if (level == SimdLevel::kNone) return CrossAttnKernel::kReference;
+  const struct {
+    CrossAttnKernel kernel;
+    SimdLevel needs;
+  } order[] = {{CrossAttnKernel::kAvx512Bf16, SimdLevel::kAvx512Bf16},
+               {CrossAttnKernel::kAvx512, SimdLevel::kAvx512},
+               {CrossAttnKernel::kAvx2, SimdLevel::kAvx2},
+               {CrossAttnKernel::kBaseline, SimdLevel::kBaseline}};
+  for (const auto& entry : order) {
+    if (level < entry.needs || !CrossAttnSupported(entry.kernel)) continue;
+    if (entry.kernel == CrossAttnKernel::kAvx512Bf16 && store != CacheStore::kBF16) continue;
+    return entry.kernel;
+  }
+  return CrossAttnKernel::kPortable;
+}
+
+Status CheckCrossAttn(const CrossAttnParams& params) {
+  if (params.d_c < 8 || params.d_c > 1024 || params.d_c % 8 != 0) {
+    return Wrong("d_c " + std::to_string(params.d_c) + " is not a multiple of 8 from 8 to 1024");
+  }
+  if (params.d_r > 256 || params.d_r % 8 != 0) {
+    return Wrong("d_r " + std::to_string(params.d_r) + " is not a multiple of 8 from 0 to 256");
+  }
+  if (params.queries > (size_t{1} << 20)) return Wrong("more than 2^20 queries");
+  if (!std::isfinite(params.scale)) return Wrong("the scale is not finite");
+  if (params.queries > 0 && (params.q_c == nullptr || params.out == nullptr || params.lse == nullptr)) {
+    return Wrong("q_c, out and lse must be given");
+  }
+  if (params.queries > 0 && params.d_r > 0 && params.q_r == nullptr) return Wrong("q_r must be given");
+  if (params.run_count > 0 && params.runs == nullptr) return Wrong("runs must be given");
+  for (size_t i = 0; i < params.run_count; ++i) LV_RETURN_IF_ERROR(CheckRun(params, i));
+  return Status::Ok();
+}
+
+Status CrossAttn(const CrossAttnParams& params, CrossAttnKernel kernel, ThreadPool* pool) {
+  LV_RETURN_IF_ERROR(CheckCrossAttn(params));
+  if (kernel == CrossAttnKernel::kAuto) kernel = CrossAttnBest(params.store);
+  if (!CrossAttnSupported(kernel)) {
+    return Unsupported("cross-attention: this machine cannot run kernel " + std::string(CrossAttnKernelName(kernel)));
+  }
+  if (kernel == CrossAttnKernel::kAvx512Bf16 && params.store != CacheStore::kBF16) {
+    return Unsupported("cross-attention: kernel avx512_bf16 reads bf16 caches only, not " +
+                       std::string(CacheStoreName(params.store)));
+  }
+  if (params.queries == 0) {
+    if (params.run_mass != nullptr) std::fill_n(params.run_mass, params.run_count, 0.0f);
+    return Status::Ok();
+  }
+  if (kernel == CrossAttnKernel::kReference) {
+    CrossAttnReference(params);
+    return Status::Ok();
+  }
+
+  // Dot products of pairs want whole vectors of 32.
+  if (kernel == CrossAttnKernel::kAvx512Bf16 && (params.d_c % 32 != 0 || params.d_r % 32 != 0)) {
+    kernel = CrossAttnKernel::kAvx512;
+  }
+  return internal::SweepAndMerge(params, KernelOf(kernel), pool);
+}
+
+Status internal::SweepAndMerge(const CrossAttnParams& params, const SweepKernel& kernel, ThreadPool* pool) {
+  Work work;
+  work.queries = RoundUp(params.queries, kSweepQueryGroup);
+  work.c_width = RoundUp(params.d_c, kSweepPad);
+  work.r_width = RoundUp(params.d_r, kSweepPad);
+  work.mass_stride = RoundUp(work.queries, kSweepPad);
+  MakeParts(params, &work);
+  if (!work.Allocate(params)) return ResourceError("no memory for the attention's work space");
+  PackQueries(params, &work);
+  if (params.run_mass != nullptr) {
+    // Runs without tokens and queries that pad a vector are never written by the sweep.
+    std::fill_n(work.run_max.get(), params.run_count * work.mass_stride, -kInf);
+    std::fill_n(work.run_sum.get(), params.run_count * work.mass_stride, 0.0f);
+  }
+  LV_RETURN_IF_ERROR(SweepAll(params, kernel, pool, &work));
+  Merge(params, &work);
+  if (params.run_mass != nullptr) SumMass(params, kernel, pool, work);
+  return Status::Ok();
+}
+
+}  // namespace longview

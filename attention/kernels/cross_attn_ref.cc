@@ -1,0 +1,224 @@
+#include "attention/kernels/cross_attn_ref.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/ops/elementwise.h"
+#include "core/tensor/dtype.h"
+
+namespace longview {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+// Tokens that are expanded at once.
+constexpr size_t kExpandTokens = 64;
+
+float ReadNumber(CacheStore store, const void* from, size_t index) {
+  switch (store) {
+    case CacheStore::kF32:
+      return static_cast<const float*>(from)[index];
+    case CacheStore::kF16:
+      return F16ToFloat(static_cast<const uint16_t*>(from)[index]);
+    case CacheStore::kBF16:
+      return BF16ToFloat(static_cast<const uint16_t*>(from)[index]);
+    case CacheStore::kI8:
+      return static_cast<float>(static_cast<const int8_t*>(from)[index]);
+  }
+  return 0.0f;
+}
+
+double DotDouble(const float* a, const float* b, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * b[i];
+  return sum;
+}
+
+// The share of the softmax that the sink leaves to the tokens.
+double Kept(const CrossAttnParams& params, size_t query, double lse) {
+  return params.sink == nullptr ? 1.0 : 1.0 / (1.0 + std::exp(static_cast<double>(params.sink[query]) - lse));
+}
+
+// One head's expanded attention: keys and values of a block, online softmax over blocks.
+class ExpandedHead {
+ public:
+  ExpandedHead(const CrossAttnParams& params, const CrossAttnExpanded& expanded, size_t head)
+      : p_(params),
+        e_(expanded),
+        head_(head),
+        max_(e_.rows, -std::numeric_limits<float>::infinity()),
+        sum_(e_.rows, 0.0f),
+        out_(e_.rows * e_.d_k, 0.0f),
+        latents_(kExpandTokens * p_.d_c),
+        time_keys_(kExpandTokens * std::max<size_t>(p_.d_r, 1)),
+        keys_(kExpandTokens * e_.d_k),
+        values_(kExpandTokens * e_.d_k),
+        scores_(kExpandTokens) {}
+
+  // `mass` [run_count] collects this head's shares where it is not null.
+  void Run(std::vector<double>* mass) {
+    std::vector<std::pair<float, float>> run_parts;  // (max, sum) of each run and row
+    if (mass != nullptr) run_parts.assign(p_.run_count * e_.rows, {-std::numeric_limits<float>::infinity(), 0.0f});
+    for (size_t run = 0; run < p_.run_count; ++run) {
+      for (size_t token = 0; token < p_.runs[run].tokens; token += kExpandTokens) {
+        const size_t n = std::min<size_t>(kExpandTokens, p_.runs[run].tokens - token);
+        Expand(p_.runs[run], token, n);
+        for (size_t row = 0; row < e_.rows; ++row) {
+          const float share = AttendBlock(row, n);
+          if (mass == nullptr) continue;
+          auto& [max, sum] = run_parts[run * e_.rows + row];
+          sum = sum * std::exp(max - max_[row]) + share;
+          max = max_[row];
+        }
+      }
+    }
+    Finish(mass, run_parts);
+  }
+
+ private:
+  void Expand(const CrossAttnRun& run, size_t token, size_t n) {
+    for (size_t t = 0; t < n; ++t) {
+      CrossAttnReadToken(p_, run, token + t, latents_.data() + t * p_.d_c, time_keys_.data() + t * p_.d_r);
+    }
+    for (size_t t = 0; t < n; ++t) {
+      const float* latent = latents_.data() + t * p_.d_c;
+      for (size_t j = 0; j < e_.d_k; ++j) {
+        const size_t at = (head_ * e_.d_k + j) * e_.u_stride;
+        keys_[t * e_.d_k + j] = Dot(latent, e_.uk + at, p_.d_c);
+        values_[t * e_.d_k + j] = Dot(latent, e_.uv + at, p_.d_c);
+      }
+    }
+  }
+
+  // Returns the sum of exp(score - max) that the block's tokens added, `max` as it is after them.
+  float AttendBlock(size_t row, size_t n) {
+    const size_t query = row * e_.heads + head_;
+    float high = max_[row];
+    for (size_t t = 0; t < n; ++t) {
+      float score = Dot(e_.q + query * e_.d_k, keys_.data() + t * e_.d_k, e_.d_k);
+      if (p_.d_r > 0) score += Dot(p_.q_r + query * p_.d_r, time_keys_.data() + t * p_.d_r, p_.d_r);
+      scores_[t] = score * p_.scale;
+      high = std::max(high, scores_[t]);
+    }
+    const float shrink = std::exp(max_[row] - high);
+    float* out = out_.data() + row * e_.d_k;
+    for (size_t j = 0; j < e_.d_k; ++j) out[j] *= shrink;
+    float added = 0.0f;
+    for (size_t t = 0; t < n; ++t) {
+      const float weight = std::exp(scores_[t] - high);
+      added += weight;
+      Axpy(weight, values_.data() + t * e_.d_k, e_.d_k, out);
+    }
+    sum_[row] = sum_[row] * shrink + added;
+    max_[row] = high;
+    return added;
+  }
+
+  void Finish(std::vector<double>* mass, const std::vector<std::pair<float, float>>& run_parts) {
+    for (size_t row = 0; row < e_.rows; ++row) {
+      const size_t query = row * e_.heads + head_;
+      float* out = e_.out + query * e_.d_k;
+      if (sum_[row] == 0.0f) {
+        std::fill_n(out, e_.d_k, 0.0f);
+        p_.lse[query] = -std::numeric_limits<float>::infinity();
+        continue;
+      }
+      p_.lse[query] = max_[row] + std::log(sum_[row]);
+      const double kept = Kept(p_, query, p_.lse[query]);
+      for (size_t j = 0; j < e_.d_k; ++j) out[j] = static_cast<float>(out_[row * e_.d_k + j] / sum_[row] * kept);
+      if (mass == nullptr) continue;
+      for (size_t run = 0; run < p_.run_count; ++run) {
+        const auto& [max, sum] = run_parts[run * e_.rows + row];
+        (*mass)[run] += std::exp(static_cast<double>(max) - p_.lse[query]) * sum * kept;
+      }
+    }
+  }
+
+  const CrossAttnParams& p_;
+  const CrossAttnExpanded& e_;
+  const size_t head_;
+  std::vector<float> max_, sum_, out_, latents_, time_keys_, keys_, values_, scores_;
+};
+
+}  // namespace
+
+void CrossAttnReadToken(const CrossAttnParams& params, const CrossAttnRun& run, size_t token, float* latent,
+                        float* key) {
+  const size_t held = std::min<size_t>(run.d_c, params.d_c);
+  const float scale = params.store == CacheStore::kI8 ? run.scales[token] : 1.0f;
+  for (size_t j = 0; j < held; ++j) {
+    latent[j] = scale * ReadNumber(params.store, run.latents, token * run.latent_stride + j);
+  }
+  std::fill(latent + held, latent + params.d_c, 0.0f);
+  const CacheStore key_store = params.store == CacheStore::kI8 ? CacheStore::kBF16 : params.store;
+  for (size_t j = 0; j < params.d_r; ++j) key[j] = ReadNumber(key_store, run.keys, token * params.d_r + j);
+}
+
+void CrossAttnReference(const CrossAttnParams& params) {
+  std::vector<float> latent(params.d_c), key(std::max<size_t>(params.d_r, 1));
+  std::vector<double> mass(params.run_mass == nullptr ? 0 : params.run_count, 0.0);
+  std::vector<double> scores;
+  std::vector<double> out(params.d_c);
+  for (size_t i = 0; i < params.queries; ++i) {
+    scores.clear();
+    double max = -kInf;
+    for (size_t run = 0; run < params.run_count; ++run) {
+      for (size_t t = 0; t < params.runs[run].tokens; ++t) {
+        CrossAttnReadToken(params, params.runs[run], t, latent.data(), key.data());
+        const double dot = DotDouble(params.q_c + i * params.d_c, latent.data(), params.d_c) +
+                           (params.d_r > 0 ? DotDouble(params.q_r + i * params.d_r, key.data(), params.d_r) : 0.0);
+        scores.push_back(dot * params.scale);
+        max = std::max(max, scores.back());
+      }
+    }
+    std::fill(out.begin(), out.end(), 0.0);
+    double sum = 0.0;
+    for (const double score : scores) sum += std::exp(score - max);
+    const double lse = scores.empty() ? -kInf : max + std::log(sum);
+    const double kept = scores.empty() ? 0.0 : Kept(params, i, lse);
+    size_t at = 0;
+    for (size_t run = 0; run < params.run_count; ++run) {
+      for (size_t t = 0; t < params.runs[run].tokens; ++t, ++at) {
+        const double weight = std::exp(scores[at] - lse) * kept;
+        CrossAttnReadToken(params, params.runs[run], t, latent.data(), key.data());
+        for (size_t j = 0; j < params.d_c; ++j) out[j] += weight * latent[j];
+        if (!mass.empty()) mass[run] += weight / static_cast<double>(params.queries);
+      }
+    }
+    std::transform(out.begin(), out.end(), params.out + i * params.d_c, [](double v) { return static_cast<float>(v); });
+    params.lse[i] = static_cast<float>(lse);
+  }
+  std::transform(mass.begin(), mass.end(), params.run_mass, [](double v) { return static_cast<float>(v); });
+}
+
+Status CrossAttnExpandedReference(const CrossAttnParams& params, const CrossAttnExpanded& expanded, ThreadPool* pool) {
+  if (params.queries != expanded.rows * expanded.heads || expanded.u_stride < params.d_c || expanded.d_k == 0) {
+    return InvalidArgument("expanded attention: " + std::to_string(params.queries) + " queries, " +
+                           std::to_string(expanded.rows) + " rows, " + std::to_string(expanded.heads) + " heads, d_c " +
+                           std::to_string(params.d_c) + " and u_stride " + std::to_string(expanded.u_stride) +
+                           " do not fit");
+  }
+  std::vector<std::vector<double>> mass(expanded.heads);
+  const auto work = [&](size_t first, size_t last, int) {
+    for (size_t head = first; head < last; ++head) {
+      if (params.run_mass != nullptr) mass[head].assign(params.run_count, 0.0);
+      ExpandedHead(params, expanded, head).Run(params.run_mass == nullptr ? nullptr : &mass[head]);
+    }
+  };
+  if (pool == nullptr) {
+    work(0, expanded.heads, 0);
+  } else {
+    pool->ParallelFor(expanded.heads, work);
+  }
+  if (params.run_mass == nullptr) return Status::Ok();
+  for (size_t run = 0; run < params.run_count; ++run) {
+    double sum = 0.0;
+    for (const auto& head : mass) sum += head[run];
+    params.run_mass[run] = params.queries == 0 ? 0.0f : static_cast<float>(sum / static_cast<double>(params.queries));
+  }
+  return Status::Ok();
+}
+
+}  // namespace longview
