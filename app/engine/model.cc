@@ -226,12 +226,6 @@ Result<TextPart> Model::Text(const JobContext& job) {
     TextPart text;
     LV_ASSIGN_OR_RETURN(text.tokenizer, Tokenizer::Load(path));
     LV_ASSIGN_OR_RETURN(text.decoder, TextDecoder::Load(path, store_));
-    const BridgeConfig& bridge = config->bridge_shape;
-    const TextDecoderConfig& shape = text.decoder->config();
-    if (shape.width != bridge.width ||
-        (!bridge.cross_layers.empty() && bridge.cross_layers.back() >= static_cast<int>(shape.layers))) {
-      return Damaged(path.string() + ": the bridge does not fit this text decoder's width or layers");
-    }
     text_ = std::move(text);
   }
   return text_;

@@ -15,7 +15,13 @@ Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<Se
   session->options_ = options;
   LV_ASSIGN_OR_RETURN(session->mode_, ParseCacheMode(options.mode));
   LV_ASSIGN_OR_RETURN(session->store_, ParseCacheStore(options.store));
-  const std::vector<size_t>& cuts = session->parts_.bridge->config.cuts;
+  const BridgeConfig& bridge = session->parts_.bridge->config;
+  const TextDecoderConfig& decoder = session->parts_.text.decoder->config();
+  if (decoder.width != bridge.width || bridge.cross_layers.back() >= static_cast<int>(decoder.layers)) {
+    return Damaged("the model's bridge does not fit its text decoder: width " + std::to_string(bridge.width) +
+                   " against " + std::to_string(decoder.width) + ", or a cross layer beyond the last");
+  }
+  const std::vector<size_t>& cuts = bridge.cuts;
   if (std::find(cuts.begin(), cuts.end(), static_cast<size_t>(options.latent)) == cuts.end()) {
     return InvalidArgument("latent " + std::to_string(options.latent) + " is no size that this model was trained for");
   }
