@@ -1,4 +1,5 @@
-// ThreadPool: workers wait on a generation counter; a loop is announced by raising it. Everyone spins for a few
+// ThreadPool: workers wait on a generation counter; a loop is announced by raising it. Ranges are fixed, but whoever is
+// awake takes the next one, so a worker that the system has not woken yet is never waited for. Everyone spins for a few
 // microseconds before sleeping, because a token's forward pass is hundreds of short loops in a row.
 #include "core/base/thread_pool.h"
 
@@ -44,9 +45,10 @@ struct ThreadPool::Impl {
   std::vector<std::thread> workers;
   std::atomic<bool> busy{false};
   std::atomic<bool> quit{false};
-  std::atomic<uint32_t> generation{0};  // raised for each loop, and to quit
-  std::atomic<uint32_t> running{0};     // workers that have not finished the current loop
-  const Body* body = nullptr;           // of the current loop; published by `generation`
+  std::atomic<uint32_t> generation{0};  // of the current loop; raised for each, and to quit
+  std::atomic<uint64_t> next{0};  // the generation in the upper half, its next range that nobody has taken in the lower
+  std::atomic<uint32_t> left{0};  // ranges of the current loop that are not finished
+  const Body* body = nullptr;     // of the current loop; published by `next`, valid for whoever took a range
   size_t count = 0;
 
   void RunSlot(const Body& loop, size_t loop_count, int slot) const {
@@ -56,14 +58,24 @@ struct ThreadPool::Impl {
     if (first < last) loop(first, last, slot);
   }
 
-  void Work(int slot) {
+  // Takes ranges of loop `loop` and runs them until none is left. Who is late to a loop finds it taken or gone.
+  void TakeRanges(uint32_t loop) {
+    uint64_t seen = next.load(std::memory_order_acquire);
+    while (static_cast<uint32_t>(seen >> 32) == loop && static_cast<int>(seen & 0xFFFFFFFF) < threads) {
+      if (!next.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+      RunSlot(*body, count, static_cast<int>(seen & 0xFFFFFFFF));
+      if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) left.notify_one();
+      seen = next.load(std::memory_order_acquire);
+    }
+  }
+
+  void Work() {
     uint32_t seen = 0;
     while (true) {
       WaitWhileEqual(generation, seen);
       if (quit.load(std::memory_order_acquire)) return;
-      ++seen;  // the next loop starts only when this worker has finished, so exactly one was announced
-      RunSlot(*body, count, slot);
-      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) running.notify_one();
+      seen = generation.load(std::memory_order_acquire);
+      TakeRanges(seen);
     }
   }
 };
@@ -72,8 +84,8 @@ ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   impl_->threads = threads;
   impl_->workers.reserve(static_cast<size_t>(threads - 1));
-  for (int slot = 1; slot < threads; ++slot) {
-    impl_->workers.emplace_back([impl = impl_.get(), slot] { impl->Work(slot); });
+  for (int i = 1; i < threads; ++i) {
+    impl_->workers.emplace_back([impl = impl_.get()] { impl->Work(); });
   }
 }
 
@@ -96,14 +108,15 @@ void ThreadPool::ParallelFor(size_t count, const std::function<void(size_t first
   }
   impl.body = &body;
   impl.count = count;
-  impl.running.store(static_cast<uint32_t>(impl.workers.size()), std::memory_order_relaxed);
-  impl.generation.fetch_add(1, std::memory_order_release);
+  impl.left.store(static_cast<uint32_t>(impl.threads), std::memory_order_relaxed);
+  const uint32_t loop = impl.generation.load(std::memory_order_relaxed) + 1;
+  impl.next.store(static_cast<uint64_t>(loop) << 32, std::memory_order_release);
+  impl.generation.store(loop, std::memory_order_release);
   impl.generation.notify_all();
-  impl.RunSlot(body, count, 0);
-  while (true) {
-    const uint32_t left = impl.running.load(std::memory_order_acquire);
-    if (left == 0) break;
-    WaitWhileEqual(impl.running, left);
+  impl.TakeRanges(loop);
+  for (uint32_t left = impl.left.load(std::memory_order_acquire); left != 0;) {
+    WaitWhileEqual(impl.left, left);
+    left = impl.left.load(std::memory_order_acquire);
   }
   impl.busy.store(false, std::memory_order_release);
 }
