@@ -58,12 +58,12 @@ Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatP
   ForwardCall call;
   call.tokens = prompt.tokens;
   call.hook = cross.get();
-  call.hook_from = prompt.text_end;
+  call.hook_from = prompt.cross_from;
   call.logits = ForwardCall::Logits::kNone;
   call.stop = stop;
   LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
   (void)result;
-  kv->Truncate(prompt.text_end);
+  kv->Truncate(prompt.cross_from);
   return cross->Evidence();
 }
 
@@ -126,7 +126,7 @@ Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerH
   };
   LV_ASSIGN_OR_RETURN(Generation generation,
                       Generate(*text.decoder, *text.tokenizer, std::span(prompt.tokens).subspan(kv->length()), kv, hook,
-                               prompt.text_end, generate, pool));
+                               prompt.cross_from, generate, pool));
   if (generation.end == Generation::End::kCancelled) return Cancelled();
   if (first) answer->time.first_token_s = Seconds(ready);
   answer->text = std::move(generation.text);

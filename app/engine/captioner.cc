@@ -56,7 +56,7 @@ class SegmentWriter {
     generate.stop = stop_;
     LV_ASSIGN_OR_RETURN(Generation generation, Generate(*session_.text().decoder, *session_.text().tokenizer,
                                                         std::span(prompt_.tokens).subspan(kv.length()), &kv,
-                                                        cross.get(), prompt_.text_end, generate, nullptr));
+                                                        cross.get(), prompt_.cross_from, generate, nullptr));
     if (generation.end == Generation::End::kCancelled) return Cancelled();
     return std::move(generation.text);
   }
@@ -169,10 +169,10 @@ Result<CaptionReport> CaptionSegments(const Session& session, std::vector<Captio
                                       const JobContext& job,
                                       const std::function<Status(const CaptionEvent&)>& on_caption) {
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, prompt_text, true));
-  // What stands before the tail sees no video: read once, copied for each segment.
+  // What stands before the last token sees no video: read once, copied for each segment.
   KvCache prefix;
   ForwardCall call;
-  call.tokens = std::span(prompt.tokens).first(prompt.text_end);
+  call.tokens = std::span(prompt.tokens).first(prompt.cross_from);
   call.logits = ForwardCall::Logits::kNone;
   call.stop = job.stop;
   LV_ASSIGN_OR_RETURN(const ForwardResult read, session.text().decoder->Forward(call, &prefix, nullptr));

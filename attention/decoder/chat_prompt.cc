@@ -53,6 +53,7 @@ Result<ChatPrompt> MakeChatPrompt(const Tokenizer& tokenizer, std::span<const Ch
   for (const ChatTurn& turn : turns) append_turn(turn.role, turn.text);
   prompt.tokens.push_back(start);
   append("assistant\n");
+  prompt.cross_from = prompt.tokens.size() - 1;
   return prompt;
 }
 

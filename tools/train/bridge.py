@@ -1,0 +1,149 @@
+"""The bridge: frame tokens, the latent compression, and the cross-attention blocks inside the text decoder.
+
+The names of the parameters are those of the exported file; the maths is that of the product (attention/bridge).
+"""
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+SHAPE = dict(pool=8, d_v=384, encoder_layers=2, encoder_heads=6, encoder_mlp=1536, d_c=128, d_r=32, cuts=[32, 64, 128],
+             cross_layers=[20, 21, 23, 25, 27, 29], heads=9, d_k=64, mlp=768, width=576,
+             min_wavelength_s=2.0, max_wavelength_s=144000.0)
+
+
+def time_rope(x, t, shape):
+    """Turns pairs (x[j], x[j + d/2]) by 2 pi t / wavelength_j. x [..., d]; t broadcasts over x's leading axes, seconds."""
+    half = x.shape[-1] // 2
+    ratio = shape["max_wavelength_s"] / shape["min_wavelength_s"]
+    wave = shape["min_wavelength_s"] * ratio ** (torch.arange(half).double() / (half - 1))
+    angle = 2 * math.pi * t.double()[..., None] / wave
+    c, s = angle.cos().float(), angle.sin().float()
+    a, b = x[..., :half], x[..., half:]
+    return torch.cat([a * c - b * s, a * s + b * c], -1)
+
+
+def pool_tokens(vit, pool):
+    """[n, 257, w] -> [n, 1 + pool * pool, w]: the class token and block means of the 16 x 16 patches."""
+    n, _, w = vit.shape
+    step = 16 // pool
+    grid = vit[:, 1:].reshape(n, pool, step, pool, step, w).mean((2, 4)).reshape(n, pool * pool, w)
+    return torch.cat([vit[:, :1], grid], 1)
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, d, heads, mlp):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(d, 1e-6), nn.LayerNorm(d, 1e-6)
+        self.qkv, self.proj = nn.Linear(d, 3 * d), nn.Linear(d, d)
+        self.fc1, self.fc2 = nn.Linear(d, mlp), nn.Linear(mlp, d)
+
+    def forward(self, x):
+        n, t, d = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(n, t, 3, self.heads, d // self.heads).permute(2, 0, 3, 1, 4)
+        a = F.scaled_dot_product_attention(q, k, v)
+        x = x + self.proj(a.transpose(1, 2).reshape(n, t, d))
+        return x + self.fc2(F.gelu(self.fc1(self.norm2(x))))
+
+
+class FrameEncoder(nn.Module):
+    def __init__(self, s):
+        super().__init__()
+        d = s["d_v"]
+        self.in_norm = nn.LayerNorm(d, 1e-6)
+        # "in" is a keyword; export renames it.
+        self.in_proj = nn.Linear(d, d)
+        self.position = nn.Parameter(torch.randn(1 + s["pool"] ** 2, d) * 0.02)
+        self.layers = nn.ModuleList([EncoderLayer(d, s["encoder_heads"], s["encoder_mlp"]) for _ in range(s["encoder_layers"])])
+        self.out_norm = nn.LayerNorm(d, 1e-6)
+        nn.init.eye_(self.in_proj.weight)
+        nn.init.zeros_(self.in_proj.bias)
+
+    def forward(self, pooled):
+        x = self.in_proj(self.in_norm(pooled)) + self.position
+        for layer in self.layers:
+            x = layer(x)
+        return self.out_norm(x)
+
+
+class CrossBlock(nn.Module):
+    """Cross-attention over latents, then a small MLP. `scale` is the size of the hidden state here, folded in at export."""
+
+    def __init__(self, s, scale):
+        super().__init__()
+        w, h, dk, dr = s["width"], s["heads"], s["d_k"], s["d_r"]
+        self.shape, self.scale = s, scale
+        self.norm, self.mlp_norm = nn.Parameter(torch.ones(w)), nn.Parameter(torch.ones(w))
+        lin = lambda i, o, bias=False: nn.Linear(i, o, bias=bias)
+        self.q, self.q_time = lin(w, h * dk), lin(w, h * dr)
+        self.uk, self.uv = lin(s["d_c"], h * dk), lin(s["d_c"], h * dk)
+        self.sink = nn.Parameter(torch.zeros(h))
+        self.o = lin(h * dk, w)
+        self.up, self.down = lin(w, s["mlp"], True), lin(s["mlp"], w)
+        for m in (self.q, self.q_time, self.uk, self.uv, self.up):
+            nn.init.normal_(m.weight, std=m.in_features ** -0.5)
+        nn.init.zeros_(self.up.bias)
+        # Open at once: no gate to climb out of, only a start small enough not to upset the decoder.
+        nn.init.normal_(self.o.weight, std=0.2 * self.o.in_features ** -0.5)
+        nn.init.normal_(self.down.weight, std=0.1 * self.down.in_features ** -0.5)
+
+    def forward(self, h, t_q, pack, groups, latents, keys):
+        """h [N, width] packed; t_q [N] seconds; groups G contexts of equally many sequences, laid next to each other.
+
+        latents [G, S, d_c], keys [G, S, d_r] (turned by their times already).
+        """
+        s = self.shape
+        hh, dk, dr = s["heads"], s["d_k"], s["d_r"]
+        x = F.rms_norm(h, (h.shape[-1],), self.norm, 1e-5)
+        qc = pack.pad(self.q(x).view(-1, hh, dk))
+        qr = pack.pad(time_rope(self.q_time(x).view(-1, hh, dr), t_q[:, None], s))
+        b, l = pack.shape
+        rows = (b // groups) * l
+        q = torch.cat([qc, qr], -1).view(groups, rows, hh, dk + dr).transpose(1, 2)
+        tokens = latents.shape[1]
+        k = F.linear(latents, self.uk.weight[:, :latents.shape[-1]]).view(groups, tokens, hh, dk)
+        k = torch.cat([k, keys[:, :, None].expand(-1, -1, hh, -1)], -1).transpose(1, 2)
+        v = F.linear(latents, self.uv.weight[:, :latents.shape[-1]]).view(groups, tokens, hh, dk).transpose(1, 2)
+        score = q @ k.transpose(-1, -2) / math.sqrt(dk + dr)
+        sink = self.sink.view(1, hh, 1, 1).expand(groups, hh, rows, 1)
+        p = torch.cat([score, sink], -1).softmax(-1)[..., :-1]
+        a = (p @ v).transpose(1, 2).reshape(b, l, hh * dk)
+        h = h + self.scale * self.o(pack.unpad(a))
+        y = F.gelu(self.up(F.rms_norm(h, (h.shape[-1],), self.mlp_norm, 1e-5)))
+        return h + self.scale * self.down(y)
+
+
+class Compress(nn.Module):
+    def __init__(self, s):
+        super().__init__()
+        self.shape = s
+        self.down = nn.Linear(s["d_v"], s["d_c"], bias=False)
+        self.norm = nn.Parameter(torch.ones(s["d_c"]))
+        self.time_key = nn.Linear(s["d_v"], s["d_r"], bias=False)
+        for m in (self.down, self.time_key):
+            nn.init.normal_(m.weight, std=m.in_features ** -0.5)
+
+    def forward(self, x, t, cut):
+        """x [n, T, d_v], t [n] seconds -> latents [n, T, cut], time keys [n, T, d_r]. The norm comes before the cut."""
+        c = F.rms_norm(self.down(x), (self.shape["d_c"],), self.norm, 1e-6)
+        return c[..., :cut], time_rope(self.time_key(x), t[:, None], self.shape)
+
+
+class RetrievalHead(nn.Module):
+    def __init__(self, width_in, hidden=512, width=256):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(width_in, hidden), nn.Linear(hidden, width)
+
+    def forward(self, x):
+        return F.normalize(self.fc2(F.gelu(self.fc1(x))), dim=-1)
+
+
+class Bridge(nn.Module):
+    def __init__(self, scales, shape=None):
+        super().__init__()
+        s = self.shape = dict(SHAPE, **(shape or {}))
+        self.encoder = FrameEncoder(s)
+        self.compress = Compress(s)
+        self.cross = nn.ModuleList([CrossBlock(s, scale) for scale in scales])

@@ -1,0 +1,126 @@
+"""The photographs' captions as training text: cleaned, weighted by agreement, and questions and answers derived by rules."""
+import collections
+import math
+import os
+import random
+import re
+
+CAPTION_PROMPTS = ["Describe this moment.", "What is happening?", "Describe the picture.", "What do you see?"]
+
+COLOURS = "black white brown red blue green yellow orange pink purple gray grey tan blond golden".split()
+NUMBERS = {"two": "Two", "three": "Three", "four": "Four", "five": "Five", "six": "Six"}
+# Words that can stand for one another: neither may be used as a 'wrong' object where the other is in the captions.
+KINDS = [
+    "man men guy guys person people woman women boy boys girl girls child children kid kids toddler baby lady male female adult "
+    "adults youth couple crowd group team player players family friends someone".split(),
+    "dog dogs puppy puppies animal animals greyhound greyhounds terrier retriever".split(),
+    "bike bikes bicycle bicycles biker bikers cyclist cyclists bicyclist motorcycle motorcycles motorbike rider riders motorcyclist dirtbike".split(),
+    "water ocean sea lake river pool wave waves beach sand shore surf surfer puddle pond fountain swimmer splash".split(),
+    "snow ice ski skis skier skiers snowboard snowboarder slope sled mountain mountains hill cliff rock rocks climber".split(),
+    "car cars truck vehicle vehicles van race street road traffic bus sidewalk city".split(),
+    "ball balls football soccer basketball baseball tennis game field uniform uniforms sport racket".split(),
+    "grass field lawn yard park tree trees forest woods leaves flowers plant garden".split(),
+    "hat cap helmet shirt jacket dress coat clothes outfit shorts pants jeans suit sunglasses glasses".split(),
+    "building buildings house wall window door fence bench table chair".split(),
+    "skateboard skateboarder skateboarders skater skateboarding ramp skates".split(),
+    "horse horses bull cow rodeo cowboy".split(), "cat cats kitten".split(), "bird birds duck".split(), "camera picture photo".split(),
+    "boat boats kayak canoe".split(), "stick frisbee toy toys rope leash".split(), "guitar band stage microphone".split(),
+    "swing slide playground trampoline".split(),
+]
+OBJECTS = ("man woman boy girl child baby dog cat horse bird bike car truck bus boat ball football snow beach pool ocean river "
+           "mountain tree grass fence bench table chair hat helmet camera skateboard surfboard guitar flag umbrella "
+           "crowd building frisbee stick motorcycle kayak swing slide flower tent rope rock tennis").split()
+SAME = {"man": "men guy male", "woman": "women lady female", "boy": "boys", "girl": "girls", "child": "children kid kids toddler boy boys girl girls baby",
+        "baby": "infant toddler babies", "dog": "dogs puppy puppies greyhound greyhounds terrier", "bike": "bikes bicycle bicycles cyclist biker bicyclist",
+        "motorcycle": "motorcycles motorbike motorcyclist", "snow": "snowy snowboarder skier", "beach": "shore", "ocean": "sea waves wave", "ball": "balls basketball baseball soccer",
+        "tree": "trees woods forest", "rock": "rocks cliff boulder", "mountain": "mountains hill hills", "car": "cars", "horse": "horses", "bird": "birds duck ducks"}
+
+
+def read_captions(folder):
+    """{file: [caption, ...]} cleaned: single spaces, capital first letter, a full stop at the end."""
+    captions = collections.defaultdict(list)
+    with open(os.path.join(folder, "captions.tsv"), encoding="utf-8") as f:
+        for line in f:
+            name, text = line.rstrip("\n").split("\t", 1)
+            text = re.sub(r"\s+([.,;:!?'])", r"\1", re.sub(r"\s+", " ", text.replace('"', " ")).strip()).rstrip(" .;,!")
+            text = text.replace(" 's", "'s").replace(" - ", "-")
+            captions[name].append(text[:1].upper() + text[1:] + "." if text else "")
+    return captions
+
+
+def words(text):
+    return re.findall(r"[a-z0-9']+", text.lower())
+
+
+def agreement(captions):
+    """For each caption how much of it the other four say too, by tf-idf over words and pairs: the common view of a picture."""
+    df, n = collections.Counter(), 0
+    grams = lambda t: [tuple(w[i:i + k]) for w in [words(t)] for k in (1, 2) for i in range(len(w) - k + 1)]
+    for texts in captions.values():
+        df.update(set(g for t in texts for g in grams(t)))
+        n += 1
+    scores = {}
+    for name, texts in captions.items():
+        vecs = []
+        for t in texts:
+            v = collections.Counter(grams(t))
+            v = {g: c * math.log(n / df[g]) for g, c in v.items()}
+            norm = math.sqrt(sum(x * x for x in v.values())) or 1.0
+            vecs.append({g: x / norm for g, x in v.items()})
+        dot = lambda a, b: sum(x * b[g] for g, x in a.items() if g in b)
+        scores[name] = [sum(dot(a, b) for j, b in enumerate(vecs) if j != i) / max(1, len(vecs) - 1) for i, a in enumerate(vecs)]
+    return scores
+
+
+def kind_of(word):
+    return next((k for k in KINDS if word in k), None)
+
+
+def questions(texts, rng, wanted):
+    """Question-answer pairs that a picture's captions settle. `wanted`: 'yes' or 'no' for the is-there question."""
+    out = []
+    said = set(w for t in texts for w in words(t))
+    present = [o for o in OBJECTS if o in said or any(w in said for w in SAME.get(o, "").split())]
+    firmly = [o for o in present if sum(1 for t in texts if {o, *SAME.get(o, "").split()} & set(words(t))) >= 2]
+    absent = [o for o in OBJECTS if o not in present and not (set(kind_of(o) or []) & said)]
+    if wanted == "yes" and firmly:
+        o = rng.choice(firmly)
+        out.append((f"Is there {article(o)} in the picture?", f"Yes, there is {article(o)}."))
+    elif absent:
+        o = rng.choice(absent)
+        out.append((f"Is there {article(o)} in the picture?", f"No, there is no {o}."))
+    for t in texts:
+        low = t.lower()
+        m = re.search(r"\b(" + "|".join(COLOURS) + r") (dog|shirt|jacket|car|hat|bike|ball|dress|helmet|coat|horse|truck|frisbee|shorts|uniform|toy|water|cap|suit)\b", low)
+        if m and not re.search(r"\b(" + "|".join(COLOURS) + r") and " + m[1], low):
+            out.append((f"What color is the {m[2]}?", f"{m[1].capitalize()}."))
+        m = re.search(r"\b(" + "|".join(NUMBERS) + r") (?:[a-z]+ )?(dogs|men|women|people|children|boys|girls|kids|players|horses)\b", low)
+        if m:
+            out.append((f"How many {m[2]} are there?", f"{NUMBERS[m[1]]}."))
+        m = re.match(r"(?:a|an|the|two|three) (?:[a-z-]+ ){0,2}?(man|woman|boy|girl|dog|child|dogs|men|people|children|boys|girls|women|person)\b.*?\b((?:[a-z]+ing)\b(?: [a-z'-]+){0,4})", low)
+        if m and m[2].split()[0] not in ("wearing", "during", "building", "ring", "string", "spring", "clothing", "evening", "including"):
+            verb = "are" if m[1] in ("dogs", "men", "people", "children", "boys", "girls", "women") else "is"
+            tail = re.split(r"\b(?:while|as|and|with|wearing|near|next)\b", m[2])[0].split()
+            while tail and tail[-1] in ("a", "an", "the", "in", "on", "of", "to", "his", "her", "its", "their", "at", "by", "from", "into", "through", "over", "down", "up", "for", "one", "some", "two", "very"):
+                tail.pop()
+            if tail:
+                out.append((f"What {verb} the {m[1]} doing?", f"{' '.join(tail).capitalize()}."))
+        m = re.search(r"\b((?:in the|on the|on a|in a|through the|at the|at a|in) (?:snow|water|grass|beach|street|ocean|pool|park|field|sand|woods|air|road|sidewalk|river|city|yard|mountain|forest|lake|dirt|ice|couch|bed))\b", low)
+        if m:
+            out.append(("Where is this?", f"{m[1].capitalize()}."))
+        m = re.match(r"((?:a|an|two|three|four) (?:[a-z-]+ ){0,3}?(?:man|woman|boy|girl|dog|child|dogs|men|people|children|boys|girls|women|person|baby|toddler))\b", low)
+        if m:
+            out.append(("Who or what is in the picture?", f"{m[1].capitalize()}."))
+    return out
+
+
+def article(noun):
+    if noun in ("snow", "grass", "tennis", "football"):
+        return noun
+    return f"a{'n' if noun[0] in 'aeiou' else ''} {noun}"
+
+
+def weighted_pick(rng, scores, k, sharpness):
+    """k different indices, likelier where the agreement is high."""
+    keys = [(rng.random() ** (1.0 / math.exp(sharpness * (s - max(scores)))), i) for i, s in enumerate(scores)]
+    return [i for _, i in sorted(keys, reverse=True)[:k]]

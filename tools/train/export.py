@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Writes a trained bridge as the product reads it: bridge.safetensors and config.json in assets/models/longview-s.
+
+    export.py --checkpoint WORK/bridge.pt [--retrieval WORK/retrieval.pt] --onnx vit_s_focus.onnx --gguf MODEL.gguf --out assets/models/longview-s
+
+Matrices become bf16; norms, biases and sinks stay float32; each block's output scale is folded into its weights.
+"""
+import argparse
+import hashlib
+import json
+import os
+import re
+
+import torch
+from safetensors.torch import save_file
+
+from bridge import SHAPE
+from data import CAPTION_PROMPTS
+
+
+def sha256(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as f:
+        while block := f.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def product_name(name):
+    """A parameter's name in the file: a bare norm gets `.weight`, and the attribute that Python's keyword forbids its own name."""
+    return re.sub(r"norm$", "norm.weight", name.replace("encoder.in_proj.", "encoder.in."))
+
+
+def tensors(checkpoint, retrieval):
+    out = {}
+    for name, value in checkpoint["average"].items():
+        if name.startswith("cross.") and name.endswith(("o.weight", "down.weight")):
+            value = value * checkpoint["scales"][int(name.split(".")[1])]
+        out[product_name(name)] = value
+    if retrieval:
+        for head in ("frame", "text"):
+            out |= {f"retrieval.{head}.{k}": v for k, v in retrieval[head].items()}
+        out["retrieval.scale"] = retrieval["scale"].reshape(1)
+    return {k: (v.to(torch.bfloat16) if v.ndim >= 2 else v.float()).contiguous() for k, v in out.items()}
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name in ("checkpoint", "onnx", "gguf", "out"):
+        ap.add_argument("--" + name, required=True)
+    ap.add_argument("--retrieval")
+    args = ap.parse_args()
+    checkpoint = torch.load(args.checkpoint, map_location="cpu")
+    retrieval = torch.load(args.retrieval, map_location="cpu") if args.retrieval else None
+    os.makedirs(args.out, exist_ok=True)
+    weights = os.path.join(args.out, "bridge.safetensors")
+    save_file(tensors(checkpoint, retrieval), weights + ".tmp")
+    os.replace(weights + ".tmp", weights)
+    s = dict(SHAPE, **checkpoint["shape"])
+    config = dict(
+        format="longview-model", version=1, name="longview-s",
+        vit=dict(file=os.path.basename(args.onnx), sha256=sha256(args.onnx), layers=12, width=384, heads=6, patch=14, image=224, mlp=1536,
+                 mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225]),
+        text=dict(file=os.path.basename(args.gguf), sha256=sha256(args.gguf)),
+        bridge=dict({k: v for k, v in s.items() if k != "width"}, file="bridge.safetensors", sha256=sha256(weights)),
+        retrieval=dict(layer=12, width=256, hidden=512) if retrieval else None,
+        prompts=dict(caption=CAPTION_PROMPTS[0]))
+    with open(os.path.join(args.out, "config.json"), "w") as f:
+        json.dump(config, f, indent=1)
+        f.write("\n")
+    print(f"{weights}: {os.path.getsize(weights) / 1e6:.1f} MB after {checkpoint['minutes']:.0f} minutes and {checkpoint['step']} steps")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Trains the bridge between the frozen ViT and the frozen text decoder on captioned photographs.
+
+    train.py --data ../shared/data --gguf SmolLM2-135M-Instruct.Q4_1.gguf --work WORK --minutes 100
+
+Resumable: WORK/checkpoint.pt holds weights, their running average, the optimizer, and the minutes trained. The learning rate is a
+cosine over minutes, so that a slower machine makes fewer steps but a finished run. docs/training.md tells the why of each choice.
+"""
+import argparse
+import json
+import math
+import os
+import random
+import sys
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+import data as D
+import metrics
+from bridge import Bridge, pool_tokens
+from decoder import Decoder, Packing, Prompts
+
+
+class Text:
+    """Every training sequence: a prompt, an answer, and its hidden states where the upper half begins (made once, kept)."""
+
+    def __init__(self, dec, first):
+        self.dec, self.first = dec, first
+        self.questions, self.index = [], {}
+        self.kept = {}
+
+    def prompt(self, question):
+        if question not in self.index:
+            self.index[question] = len(self.questions)
+            self.questions.append(question)
+        return self.index[question]
+
+    def finish(self):
+        self.prompts = Prompts(self.dec, self.questions)
+
+    def encode(self, answer):
+        return [self.prompts.last] + self.dec.encode(answer)
+
+    @torch.no_grad()
+    def lower(self, items):
+        """items: [(prompt, ids)]; hidden states entering layer `first`, packed, for the last prompt token and the answer."""
+        need = [it for it in dict.fromkeys(items) if it not in self.kept]
+        if need:
+            rows = torch.tensor([p for p, _ in need])
+            pack = Packing([len(ids) for _, ids in need])
+            pos = pack.offset + self.prompts.lengths[rows].repeat_interleave(torch.tensor(pack.lengths))
+            h = self.dec.embed[torch.tensor([i for _, ids in need for i in ids])]
+            for layer in range(self.first):
+                h, _ = self.dec.layer(layer, h, pos, pack, self.prompts.past(layer, rows))
+            for it, part in zip(need, h.half().split(pack.lengths)):
+                self.kept[it] = part.clone()
+        return torch.cat([self.kept[it] for it in items]).float()
+
+
+def upper(dec, bridge, text, rows, pack, h, t_q, groups, latents, keys, collect=None):
+    """The upper half with its cross blocks: packed hidden states to packed final hidden states."""
+    pos = pack.offset + text.prompts.lengths[rows].repeat_interleave(torch.tensor(pack.lengths))
+    for layer in range(text.first, dec.n_layers):
+        if layer in bridge.shape["cross_layers"]:
+            block = bridge.cross[bridge.shape["cross_layers"].index(layer)]
+            h = block(h, t_q, pack, groups, latents, keys)
+        h, kv = dec.layer(layer, h, pos, pack, text.prompts.past(layer, rows))
+    return dec.rms(h, dec.final_norm)
+
+
+def hidden_scales(dec, text, layers, items):
+    """Root mean square of the hidden state entering each cross layer, the few huge dimensions left out by the median."""
+    rows = torch.tensor([p for p, _ in items])
+    pack = Packing([len(i) for _, i in items])
+    pos = pack.offset + text.prompts.lengths[rows].repeat_interleave(torch.tensor(pack.lengths))
+    h, scales = text.lower(items), []
+    with torch.no_grad():
+        for layer in range(text.first, dec.n_layers):
+            if layer in layers:
+                scales.append(float(h.abs().median() * 1.48))
+            h, _ = dec.layer(layer, h, pos, pack, text.prompts.past(layer, rows))
+    return scales
+
+
+@torch.no_grad()
+def generate(dec, bridge, text, latents, keys, prompt, t_q=0.0, limit=24):
+    """Greedy answers for n pictures at once, each against its own latents [n, S, d_c]."""
+    n = latents.shape[0]
+    rows = torch.full((n,), prompt)
+    out = [[text.prompts.last] for _ in range(n)]
+    past = [list(text.prompts.past(i, rows)) for i in range(dec.n_layers)]
+    base = int(text.prompts.lengths[prompt])
+    one = Packing([1] * n)
+    tq = torch.full((n,), float(t_q))
+    done = torch.zeros(n, dtype=torch.bool)
+    for step in range(limit):
+        h = dec.embed[torch.tensor([o[-1] for o in out])]
+        pos = torch.full((n,), base + step)
+        for layer in range(dec.n_layers):
+            if layer in bridge.shape["cross_layers"]:
+                h = bridge.cross[bridge.shape["cross_layers"].index(layer)](h, tq, one, n, latents, keys)
+            h, (k, v) = dec.layer(layer, h, pos, one, past[layer])
+            pk, pv, pm = past[layer]
+            past[layer] = [torch.cat([pk, k[:, None]], 1), torch.cat([pv, v[:, None]], 1), torch.cat([pm, torch.ones(n, 1, dtype=torch.bool)], 1)]
+        nxt = F.linear(dec.rms(h, dec.final_norm), dec.embed).argmax(-1)
+        done |= nxt == text.prompts.end
+        for i in range(n):
+            if not done[i]:
+                out[i].append(int(nxt[i]))
+        if done.all():
+            break
+        for i in range(n):
+            if done[i] and len(out[i]) < step + 2:
+                out[i].append(text.prompts.end)
+    return [dec.decode([t for t in o[1:] if t != text.prompts.end]).strip() for o in out]
+
+
+@torch.no_grad()
+def evaluate(dec, bridge, text, pooled, names, captions, cut=128):
+    answers, asked = {}, text.index[D.CAPTION_PROMPTS[0]]
+    for first in range(0, len(names), 100):
+        x = bridge.encoder(pooled[first:first + 100].float())
+        c, r = bridge.compress(x, torch.zeros(len(x)), cut)
+        answers.update(zip(names[first:first + 100], generate(dec, bridge, text, c, r, asked)))
+    score, _ = metrics.cider(answers, captions)
+    common = max(sum(1 for b in answers.values() if b == a) for a in set(answers.values()))
+    return dict(cider=score, bleu4=metrics.bleu4(answers, captions), different=len(set(answers.values())), commonest=common, of=len(names)), answers
+
+
+def tape(rng, k):
+    """k different times within one film: a start anywhere in some hours, and steps of a usual sampling."""
+    step = rng.choice([1, 1, 2, 3, 5, 10, 30, 60])
+    start = 0.0 if rng.random() < 0.3 else rng.uniform(0, rng.choice([60, 600, 3600, 36000]))
+    slots = rng.sample(range(k * rng.choice([1, 1, 2, 5])), k)
+    return [start + step * (s + rng.uniform(0, 0.5)) for s in slots]
+
+
+class Batches:
+    def __init__(self, names, captions, scores, text, seed, per_picture):
+        self.names, self.captions, self.scores, self.text = names, captions, scores, text
+        self.rng = random.Random(seed)
+        self.order, self.per_picture = [], per_picture
+        self.prompt_of = {(n, i): text.prompt(random.Random(f"{n}/{i}").choice(D.CAPTION_PROMPTS)) for n in names for i in range(len(captions[n]))}
+        self.qa = {}
+        for n in names:
+            r = random.Random(n)
+            both = D.questions(captions[n], r, "yes") + [q for _ in range(3) for q in D.questions(captions[n], r, "no")[:1]]
+            byq = {}
+            for q, a in both:
+                byq.setdefault(q, a)
+            self.qa[n] = [(text.prompt(q), a) for q, a in byq.items()]
+
+    def encode(self):
+        self.ids = {(n, i): tuple(self.text.encode(t)) for n in self.names for i, t in enumerate(self.captions[n]) if t}
+        self.qa = {n: [(p, tuple(self.text.encode(a))) for p, a in v] for n, v in self.qa.items()}
+
+    def next(self, pictures):
+        while len(self.order) < pictures:
+            fresh = list(range(len(self.names)))
+            self.rng.shuffle(fresh)
+            self.order += fresh
+        picked, self.order = self.order[:pictures], self.order[pictures:]
+        items = []
+        for p in picked:
+            n = self.names[p]
+            for i in D.weighted_pick(self.rng, self.scores[n], self.per_picture - 1, 6.0):
+                items.append((self.prompt_of[n, i], self.ids.get((n, i), self.ids.get((n, 0)))))
+            qs = self.qa[n]
+            yesno = [q for q in qs if self.text.questions[q[0]].startswith("Is there")]
+            other = [q for q in qs if q not in yesno]
+            items.append(self.rng.choice(yesno if yesno and (not other or self.rng.random() < 0.4) else other or yesno))
+        return picked, items
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap.add_argument("--data", required=True)
+    ap.add_argument("--gguf", required=True)
+    ap.add_argument("--work", required=True)
+    ap.add_argument("--minutes", type=float, default=100)
+    ap.add_argument("--pictures", type=int, default=12, help="photographs a step, a multiple of 12")
+    ap.add_argument("--per-picture", type=int, default=4, help="sequences a photograph and step: captions and one question")
+    ap.add_argument("--lr", type=float, default=1e-3)
+    ap.add_argument("--threads", type=int, default=os.cpu_count())
+    ap.add_argument("--eval-every", type=float, default=20, help="minutes")
+    ap.add_argument("--name", default="bridge")
+    ap.add_argument("--init", help="weights to start from")
+    args = ap.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    folder = os.path.join(args.data, "flickr8k")
+    captions = D.read_captions(folder)
+    lists = {s: open(os.path.join(folder, s + ".txt")).read().split() for s in ("train", "dev")}
+    scores = D.agreement({n: captions[n] for n in lists["train"]})
+    dec = Decoder(args.gguf)
+    from bridge import SHAPE
+    text = Text(dec, SHAPE["cross_layers"][0])
+    for p in D.CAPTION_PROMPTS:
+        text.prompt(p)
+    batches = Batches(lists["train"], captions, scores, text, int(time.time()), args.per_picture)
+    text.finish()
+    batches.encode()
+    print(f"{len(text.questions)} prompts, {len(batches.ids)} captions", flush=True)
+    vocab = sorted({t for ids in batches.ids.values() for t in ids} | {t for v in batches.qa.values() for _, ids in v for t in ids} | set(range(1500)))
+    vmap = torch.full((dec.embed.shape[0],), -1)
+    vmap[torch.tensor(vocab)] = torch.arange(len(vocab))
+    evocab = dec.embed[torch.tensor(vocab)].contiguous()
+    print(f"{len(vocab)} tokens in use", flush=True)
+
+    pooled = {}
+
+    def load_pooled(s):
+        path = os.path.join(args.work, f"pooled_{s}.pt")
+        if not os.path.exists(path):
+            vit = np.load(os.path.join(args.work, f"vit_{s}.npy"), mmap_mode="r")
+            torch.save(torch.cat([pool_tokens(torch.from_numpy(np.array(vit[i:i + 200])).float(), SHAPE["pool"]).half() for i in range(0, len(vit), 200)]), path)
+        pooled[s] = torch.load(path, mmap=True)
+
+    load_pooled("train")
+
+    some = [batches.next(16) for _ in range(1)][0][1]
+    scales = hidden_scales(dec, text, SHAPE["cross_layers"], some)
+    bridge = Bridge(scales)
+    ckpt_path = os.path.join(args.work, args.name + ".pt")
+    matrices = [p for p in bridge.parameters() if p.ndim >= 2]
+    others = [p for p in bridge.parameters() if p.ndim < 2]
+    opt = torch.optim.AdamW([dict(params=matrices, weight_decay=0.05), dict(params=others, weight_decay=0.0)], lr=args.lr, betas=(0.9, 0.98), fused=True)
+    step, minutes, log = 0, 0.0, []
+    average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
+    if os.path.exists(ckpt_path):
+        ck = torch.load(ckpt_path)
+        bridge.load_state_dict(ck["model"])
+        for b, s in zip(bridge.cross, ck["scales"]):
+            b.scale = s
+        scales = ck["scales"]
+        opt.load_state_dict(ck["opt"])
+        average, step, minutes, log = ck["average"], ck["step"], ck["minutes"], ck["log"]
+    elif args.init:
+        ck = torch.load(args.init)
+        bridge.load_state_dict(ck["average"])
+        scales = ck["scales"]
+        for b, s in zip(bridge.cross, scales):
+            b.scale = s
+        average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
+    print("scales", [round(s, 2) for s in scales], "parameters", sum(p.numel() for p in bridge.parameters()), flush=True)
+    rng = random.Random(step + 7)
+    last_eval, began, running = minutes, time.time(), None
+
+    def save():
+        torch.save(dict(model=bridge.state_dict(), average=average, opt=opt.state_dict(), step=step, minutes=minutes, log=log, scales=scales, shape=bridge.shape), ckpt_path + ".tmp")
+        os.replace(ckpt_path + ".tmp", ckpt_path)
+
+    def measure(names):
+        if "dev" not in pooled:
+            load_pooled("dev")
+        kept = {k: v.clone() for k, v in bridge.state_dict().items()}
+        bridge.load_state_dict(average)
+        result, answers = evaluate(dec, bridge, text, pooled["dev"][:len(names)], names, captions)
+        bridge.load_state_dict(kept)
+        log.append(dict(step=step, minutes=round(minutes, 1), loss=running, **result))
+        print("dev", json.dumps(log[-1]), *list(answers.items())[:6], sep="\n   ", flush=True)
+
+    while minutes < args.minutes:
+        t0 = time.time()
+        part = minutes / args.minutes
+        lr = args.lr * min(1.0, (step + 1) / 80) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * part)))
+        for g in opt.param_groups:
+            g["lr"] = lr
+        picked, items = batches.next(args.pictures)
+        k = rng.choices([1, 2, 4, 6], [0.7, 0.1, 0.1, 0.1])[0]
+        cut = rng.choices([128, 64, 32], [0.8, 0.12, 0.08])[0]
+        times, asked = [], []
+        for _ in range(args.pictures // k):
+            ts = tape(rng, k)
+            times += ts
+            asked += [0.0 if k == 1 and rng.random() < 0.6 else t for t in ts]
+        x = bridge.encoder(pooled["train"][torch.tensor(picked)].float())
+        t = torch.tensor(times, dtype=torch.float64)
+        c, r = bridge.compress(x, t, cut)
+        groups = args.pictures // k
+        c, r = c.reshape(groups, -1, c.shape[-1]), r.reshape(groups, -1, r.shape[-1])
+        rows = torch.tensor([p for p, _ in items])
+        pack = Packing([len(i) for _, i in items])
+        tq = torch.tensor(asked, dtype=torch.float64).repeat_interleave(args.per_picture).repeat_interleave(torch.tensor(pack.lengths))
+        h = upper(dec, bridge, text, rows, pack, text.lower(items), tq, groups, c, r)
+        target = torch.tensor([tok for _, ids in items for tok in list(ids[1:]) + [text.prompts.end]])
+        loss = F.cross_entropy(F.linear(h, evocab), vmap[target])
+        opt.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(bridge.parameters(), 1.0)
+        opt.step()
+        decay = min(0.995, 1 - 10 / (step + 20))
+        with torch.no_grad():
+            torch._foreach_lerp_(list(average.values()), [v for v in bridge.state_dict().values()], 1 - decay)
+        step += 1
+        value = float(loss)
+        running = value if running is None else 0.98 * running + 0.02 * value
+        minutes += (time.time() - t0) / 60
+        if step % 20 == 0:
+            print(f"step {step} min {minutes:.1f} loss {running:.4f} lr {lr:.2e} k {k} {time.time() - t0:.2f}s", flush=True)
+        if step % 100 == 0:
+            save()
+        if minutes - last_eval >= args.eval_every:
+            last_eval = minutes
+            measure(lists["dev"][:200])
+    measure(lists["dev"])
+    save()
+
+
+if __name__ == "__main__":
+    main()
