@@ -1,4 +1,4 @@
-// VitEncoder: DINOv2's forward pass (pre-norm, LayerScale, exact GELU), a few pictures to a matrix product.
+// VitEncoder: DINOv2's forward pass (pre-norm, LayerScale, exact GELU), a few pictures side by side.
 #include "vision/vit/vit_encoder.h"
 
 #include <algorithm>
@@ -80,11 +80,27 @@ class GroupEncoder {
                 last - first, c_.width, out + first * c_.width, c_.width);
     });
   }
-  // hidden += scale * normed, where `normed_` holds what a block gives.
-  void AddToHidden(const std::vector<float>& scale, size_t rows) {
-    ForRows(rows, pool_, [&](size_t first, size_t last) {
-      AddScaledRows(normed_.data() + first * c_.width, c_.width, scale.data(), last - first, c_.width,
-                    hidden_.data() + first * c_.width, c_.width);
+  // y = x W^T + b for every picture, `y_stride` floats a row; after each block of outputs, done(row, column, columns)
+  // says that those columns of the picture whose first row is `row` are there.
+  template <typename Done>
+  void Multiply(const VitMatrix& matrix, const float* x, size_t pictures, float* y, size_t y_stride, const Done& done) {
+    ForRows(pictures * matrix.blocks.size(), pool_, [&](size_t first, size_t last) {
+      for (size_t task = first; task < last; ++task) {
+        const size_t row = task / matrix.blocks.size() * c_.tokens();
+        const size_t block = task % matrix.blocks.size();
+        const size_t column = block * VitMatrix::kBlockOutputs;
+        const Linear& linear = matrix.blocks[block];
+        linear.Forward(x + row * linear.in(), linear.in(), c_.tokens(), y + row * y_stride + column, y_stride, nullptr);
+        done(row, column, linear.out());
+      }
+    });
+  }
+  // hidden += scale * (x W^T + b).
+  void AddToHidden(const VitMatrix& matrix, const float* x, size_t pictures, const std::vector<float>& scale) {
+    Multiply(matrix, x, pictures, normed_.data(), c_.width, [&](size_t row, size_t column, size_t columns) {
+      const size_t at = row * c_.width + column;
+      AddScaledRows(normed_.data() + at, c_.width, scale.data() + column, c_.tokens(), columns, hidden_.data() + at,
+                    c_.width);
     });
   }
 
@@ -118,16 +134,20 @@ void GroupEncoder::Embed(const float* chw, size_t pictures) {
       }
     });
     std::copy(weights_.class_token.begin(), weights_.class_token.end(), rows);
-    weights_.patch.Forward(patches_.data(), patch_size, grid * grid, rows + c_.width, c_.width, pool_);
+    ForRows(weights_.patch.blocks.size(), pool_, [&](size_t first, size_t last) {
+      for (size_t block = first; block < last; ++block) {
+        weights_.patch.blocks[block].Forward(patches_.data(), patch_size, grid * grid,
+                                             rows + c_.width + block * VitMatrix::kBlockOutputs, c_.width, nullptr);
+      }
+    });
     Add(weights_.patch_positions.data(), weights_.patch_positions.size(), rows + c_.width);
   }
 }
 
 void GroupEncoder::Attention(const VitLayer& layer, size_t pictures) {
-  const size_t rows = pictures * c_.tokens();
   const size_t head_dim = c_.width / c_.heads;
-  Norm(layer.norm1, rows, normed_.data());
-  layer.qkv.Forward(normed_.data(), c_.width, rows, qkv_.data(), 3 * c_.width, pool_);
+  Norm(layer.norm1, pictures * c_.tokens(), normed_.data());
+  Multiply(layer.qkv, normed_.data(), pictures, qkv_.data(), 3 * c_.width, [](size_t, size_t, size_t) {});
   // Every head of every picture is a task, so that many threads find work in one picture, too.
   ForRows(pictures * c_.heads, pool_, [&](size_t first, size_t last) {
     for (size_t task = first; task < last; ++task) {
@@ -148,20 +168,18 @@ void GroupEncoder::Attention(const VitLayer& layer, size_t pictures) {
       Sdpa(params, nullptr);
     }
   });
-  layer.proj.Forward(attended_.data(), c_.width, rows, normed_.data(), c_.width, pool_);
-  AddToHidden(layer.scale1, rows);
+  AddToHidden(layer.proj, attended_.data(), pictures, layer.scale1);
 }
 
 void GroupEncoder::FeedForward(const VitLayer& layer, size_t pictures) {
-  const size_t rows = pictures * c_.tokens();
-  Norm(layer.norm2, rows, normed_.data());
-  layer.fc1.Forward(normed_.data(), c_.width, rows, inner_.data(), c_.mlp, pool_);
-  ForRows(rows, pool_, [&](size_t first, size_t last) {
-    float* part = inner_.data() + first * c_.mlp;
-    Gelu(part, (last - first) * c_.mlp, part);
+  Norm(layer.norm2, pictures * c_.tokens(), normed_.data());
+  Multiply(layer.fc1, normed_.data(), pictures, inner_.data(), c_.mlp, [&](size_t row, size_t column, size_t columns) {
+    for (size_t i = row; i < row + c_.tokens(); ++i) {
+      float* part = inner_.data() + i * c_.mlp + column;
+      Gelu(part, columns, part);
+    }
   });
-  layer.fc2.Forward(inner_.data(), c_.mlp, rows, normed_.data(), c_.width, pool_);
-  AddToHidden(layer.scale2, rows);
+  AddToHidden(layer.fc2, inner_.data(), pictures, layer.scale2);
 }
 
 }  // namespace

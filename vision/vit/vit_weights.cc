@@ -41,7 +41,7 @@ std::vector<Tap> CubicTaps(size_t from, size_t to) {
   return taps;
 }
 
-// One matrix of a Linear: the node that multiplies with it, and its bias by name.
+// One matrix of a layer: the node that multiplies with it, and its bias by name.
 struct MatrixName {
   std::string node;
   std::string bias;
@@ -60,8 +60,9 @@ class VitReader {
   }
   Status ReadNorm(const std::string& name, VitNorm* norm) const;
   // Matrices of [in, out_each] in the file, stacked to [n out_each, in].
-  Result<Linear> Matrices(const std::vector<MatrixName>& names, size_t out_each, size_t in) const;
-  Result<Linear> MakeLinear(const std::vector<float>& weight, size_t out, size_t in, std::vector<float> bias) const;
+  Result<VitMatrix> Matrices(const std::vector<MatrixName>& names, size_t out_each, size_t in) const;
+  Result<VitMatrix> MakeMatrix(const std::vector<float>& weight, size_t out, size_t in,
+                               const std::vector<float>& bias) const;
   Status ReadEmbeddings(VitWeights* weights) const;
   Status ReadPositions(VitWeights* weights) const;
   Status ReadLayer(size_t index, VitLayer* layer) const;
@@ -77,15 +78,22 @@ Status VitReader::ReadNorm(const std::string& name, VitNorm* norm) const {
   return Status::Ok();
 }
 
-Result<Linear> VitReader::MakeLinear(const std::vector<float>& weight, size_t out, size_t in,
-                                     std::vector<float> bias) const {
-  const TensorView view{DType::kF32, {out, in}, weight.data()};
-  Result<Linear> linear = Linear::Make(view, std::move(bias), store_, /*copy=*/true);
-  if (!linear.ok()) return linear.status().WithContext(file_.path().string());
-  return linear;
+Result<VitMatrix> VitReader::MakeMatrix(const std::vector<float>& weight, size_t out, size_t in,
+                                        const std::vector<float>& bias) const {
+  VitMatrix matrix;
+  for (size_t first = 0; first < out; first += VitMatrix::kBlockOutputs) {
+    const size_t count = std::min(VitMatrix::kBlockOutputs, out - first);
+    const TensorView view{DType::kF32, {count, in}, weight.data() + first * in};
+    const auto from = bias.begin() + static_cast<std::ptrdiff_t>(first);
+    std::vector<float> part(from, from + static_cast<std::ptrdiff_t>(count));
+    Result<Linear> linear = Linear::Make(view, std::move(part), store_, /*copy=*/true);
+    if (!linear.ok()) return linear.status().WithContext(file_.path().string());
+    matrix.blocks.push_back(std::move(linear).value());
+  }
+  return matrix;
 }
 
-Result<Linear> VitReader::Matrices(const std::vector<MatrixName>& names, size_t out_each, size_t in) const {
+Result<VitMatrix> VitReader::Matrices(const std::vector<MatrixName>& names, size_t out_each, size_t in) const {
   std::vector<float> weight(names.size() * out_each * in);
   std::vector<float> bias;
   float* rows = weight.data();
@@ -100,7 +108,7 @@ Result<Linear> VitReader::Matrices(const std::vector<MatrixName>& names, size_t 
     LV_ASSIGN_OR_RETURN(const std::vector<float> part, Vector(name.bias, out_each));
     bias.insert(bias.end(), part.begin(), part.end());
   }
-  return MakeLinear(weight, names.size() * out_each, in, std::move(bias));
+  return MakeMatrix(weight, names.size() * out_each, in, bias);
 }
 
 Status VitReader::ReadEmbeddings(VitWeights* weights) const {
@@ -108,8 +116,8 @@ Status VitReader::ReadEmbeddings(VitWeights* weights) const {
   const std::string projection = "backbone.embeddings.patch_embeddings.projection";
   LV_ASSIGN_OR_RETURN(const std::vector<float> kernel,
                       file_.GetFloat(projection + ".weight", {c.width, 3, c.patch, c.patch}));
-  LV_ASSIGN_OR_RETURN(std::vector<float> bias, Vector(projection + ".bias", c.width));
-  LV_ASSIGN_OR_RETURN(weights->patch, MakeLinear(kernel, c.width, 3 * c.patch * c.patch, std::move(bias)));
+  LV_ASSIGN_OR_RETURN(const std::vector<float> bias, Vector(projection + ".bias", c.width));
+  LV_ASSIGN_OR_RETURN(weights->patch, MakeMatrix(kernel, c.width, 3 * c.patch * c.patch, bias));
   LV_ASSIGN_OR_RETURN(weights->class_token, file_.GetFloat("backbone.embeddings.cls_token", {1, 1, c.width}));
   return ReadPositions(weights);
 }
@@ -166,6 +174,12 @@ Result<std::unique_ptr<const VitWeights>> VitReader::Read() {
 }
 
 }  // namespace
+
+size_t VitMatrix::bytes() const {
+  size_t total = 0;
+  for (const Linear& block : blocks) total += block.bytes();
+  return total;
+}
 
 std::vector<float> ResizePositions(std::span<const float> grid, size_t from, size_t to, size_t width) {
   const std::vector<Tap> taps = CubicTaps(from, to);

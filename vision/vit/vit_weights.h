@@ -18,17 +18,27 @@ struct VitNorm {
   std::vector<float> weight, bias;  // [width]
 };
 
+// A linear layer cut into blocks of outputs. oneDNN's sums depend in their last bits on a product's shape, so the ViT
+// only ever multiplies one picture's rows by one block: then neither the batch nor the number of threads shows in the
+// result, and the blocks are the tasks that threads share out.
+struct VitMatrix {
+  static constexpr size_t kBlockOutputs = 192;
+  std::vector<Linear> blocks;  // each kBlockOutputs outputs, the last what is left
+
+  size_t bytes() const;
+};
+
 struct VitLayer {
   VitNorm norm1, norm2;
-  Linear qkv;                         // [3 width, width]: queries, keys, values side by side
-  Linear proj;                        // [width, width]
+  VitMatrix qkv;                      // [3 width, width]: queries, keys, values side by side
+  VitMatrix proj;                     // [width, width]
   std::vector<float> scale1, scale2;  // LayerScale, [width]
-  Linear fc1;                         // [mlp, width]
-  Linear fc2;                         // [width, mlp]
+  VitMatrix fc1;                      // [mlp, width]
+  VitMatrix fc2;                      // [width, mlp]
 };
 
 struct VitWeights {
-  Linear patch;                        // [width, 3 patch patch], a picture's patch as plane, row, column
+  VitMatrix patch;                     // [width, 3 patch patch], a picture's patch as plane, row, column
   std::vector<float> class_token;      // [width], its position added
   std::vector<float> patch_positions;  // [grid grid, width]
   std::vector<VitLayer> layers;
