@@ -22,7 +22,8 @@ namespace longview {
 
 // How well each of `frames` (ascending, not empty) fits the words of `prompt`, higher is better: cosine -1..1 where the
 // model has retrieval heads, else the share of attention 0..1 that a first reading of the prompt gave it. `kv` (empty)
-// afterwards holds a beginning of the prompt, at most up to prompt.cross_from, which needs no video: the answer goes on from there.
+// afterwards holds a beginning of the prompt, at most up to prompt.cross_from, which needs no video: the answer goes on
+// from there.
 Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
                                         std::span<const size_t> frames, double question_time_s, KvCache* kv,
                                         ThreadPool* pool, std::stop_token stop);

@@ -55,14 +55,19 @@ struct OwnedFrame {
   std::vector<uint8_t> thumbnail;
 };
 
-// Encodes the frames of one batch and appends them as one chunk.
+// One chunk, ready to be appended: `rows` point into `owned`, whose elements must not move.
+struct Chunk {
+  std::vector<OwnedFrame> owned;
+  std::vector<CacheFileFrame> rows;
+};
+
+// Encodes the frames of one batch into one chunk.
 class ChunkEncoder {
  public:
   ChunkEncoder(std::shared_ptr<const VitEncoder> vit, std::shared_ptr<const BridgeWeights> bridge, ThreadPool* pool)
       : vit_(std::move(vit)), bridge_(bridge), frames_(std::move(bridge)), pool_(pool) {}
 
-  Status Encode(const std::vector<IngestFrame>& frames, std::stop_token stop,
-                const std::function<Status(std::span<const CacheFileFrame>)>& append) {
+  Result<Chunk> Encode(const std::vector<IngestFrame>& frames, std::stop_token stop) {
     const size_t image = vit_->config().image;
     const size_t picture = 3 * image * image;
     const size_t tokens = vit_->config().tokens() * vit_->config().width;
@@ -74,18 +79,19 @@ class ChunkEncoder {
     }
     LV_RETURN_IF_ERROR(vit_->Encode(pixels_.data(), frames.size(), vit_tokens_.data(), pool_, stop));
 
-    std::vector<OwnedFrame> owned(frames.size());
-    std::vector<CacheFileFrame> rows(frames.size());
+    Chunk chunk;
+    chunk.owned.resize(frames.size());
+    chunk.rows.resize(frames.size());
     for (size_t i = 0; i < frames.size(); ++i) {
       EncodedFrame encoded = frames_.Encode(vit_tokens_.data() + i * tokens, frames[i].time_s, pool_);
-      OwnedFrame& own = owned[i];
+      OwnedFrame& own = chunk.owned[i];
       own.latents = ToBF16(encoded.latents);
       own.keys = ToBF16(encoded.keys);
       own.retrieval = std::move(encoded.retrieval);
       if (!frames[i].thumbnail.empty()) {
         LV_ASSIGN_OR_RETURN(own.thumbnail, EncodePicture(frames[i].thumbnail, PictureFormat::kJpeg, kThumbnailQuality));
       }
-      CacheFileFrame& row = rows[i];
+      CacheFileFrame& row = chunk.rows[i];
       row.time_s = frames[i].time_s;
       row.end_s = frames[i].end_s;
       row.flags = (frames[i].scene_start ? kFrameShotStart : 0) | (frames[i].key ? kFrameKey : 0);
@@ -95,7 +101,7 @@ class ChunkEncoder {
       row.retrieval = own.retrieval;
       row.thumbnail = std::as_bytes(std::span(own.thumbnail));
     }
-    return append(rows);
+    return chunk;
   }
 
  private:
@@ -105,6 +111,13 @@ class ChunkEncoder {
   ThreadPool* pool_;
   std::vector<float> pixels_, vit_tokens_;
 };
+
+// Whether the video is still the one whose fingerprint was taken.
+Status CheckUnchanged(const fs::path& video, const FileStamp& before) {
+  LV_ASSIGN_OR_RETURN(const FileStamp after, StampFile(video));
+  if (after == before) return Status::Ok();
+  return Damaged(video.string() + ": changed while it was read; try again when it is whole");
+}
 
 IndexInfo InfoOf(const VideoIndex& index, const fs::path& file, const std::string& sampling) {
   IndexInfo info;
@@ -147,6 +160,7 @@ Result<IndexInfo> Indexer::Look(const IndexKey& key, const SamplingSettings& sam
 Result<IndexOutcome> Indexer::Ensure(const IndexRequest& request, const JobContext& job) {
   const Clock::time_point started = Clock::now();
   IndexOutcome outcome;
+  LV_ASSIGN_OR_RETURN(outcome.stamp, StampFile(request.video));
   LV_ASSIGN_OR_RETURN(outcome.key, KeyOf(request.video, request.sampling, job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
   const CacheFileHeader header = MakeIndexHeader(outcome.key, SamplingText(request.sampling), config->bridge_shape);
@@ -202,9 +216,8 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
         return finish(std::move(found).value());
       }
       if (whole.code() != StatusCode::kDamaged) return whole;
-      parts_.warn(whole.message() + "; it is made anew");
-      std::error_code ignored;
-      fs::remove(file, ignored);
+      // The writer keeps what stands before the damage.
+      parts_.warn(whole.message() + "; what is damaged is made anew");
       outcome.report.rebuilt = true;
     } else if (!found.ok() && found.status().code() != StatusCode::kNotFound) {
       if (found.status().code() == StatusCode::kIo) return found.status();
@@ -220,25 +233,19 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
   if (!usable) {
     std::optional<double> start_after;
     if (writer->frames() > 0) {
-      // What an earlier run left is believed only after its checksums: a rebuilt index must not stand on a bad half.
-      LV_ASSIGN_OR_RETURN(const auto part, VideoIndex::Open(file, header));
-      const Status whole = part->Verify();
-      if (whole.ok()) {
-        start_after = writer->last_time_s();
-        outcome.report.resumed = true;
-      } else {
-        parts_.warn(whole.message() + "; it is made anew");
-        writer.reset();
-        outcome.report.rebuilt = true;
-        LV_ASSIGN_OR_RETURN(CacheFileWriter fresh,
-                            CacheFileWriter::Open(file, header, CacheFileSync::kOnComplete, true));
-        writer = std::make_unique<CacheFileWriter>(std::move(fresh));
-      }
+      start_after = writer->last_time_s();
+      outcome.report.resumed = true;
     }
     LV_ASSIGN_OR_RETURN(const IndexTotals totals,
                         Read(request, header, start_after, job,
                              [&](std::span<const CacheFileFrame> frames) { return writer->Append(frames); }));
     if (writer->frames() == 0) return Damaged(request.video.string() + ": no picture of it could be read");
+    const Status same = CheckUnchanged(request.video, outcome.stamp);
+    if (!same.ok()) {
+      // Frames of another content lie under this fingerprint: nobody may go on with them.
+      fs::remove(file, error);
+      return same;
+    }
     LV_RETURN_IF_ERROR(writer->Complete(totals.ToJson()));
   } else if (writer != nullptr) {
     outcome.report.was_complete = true;
@@ -255,6 +262,7 @@ Result<IndexOutcome> Indexer::EnsureInMemory(const IndexRequest& request, IndexO
                       Read(request, header, std::nullopt, job,
                            [&](std::span<const CacheFileFrame> chunk) { return frames->Append(chunk); }));
   if (frames->frames() == 0) return Damaged(request.video.string() + ": no picture of it could be read");
+  LV_RETURN_IF_ERROR(CheckUnchanged(request.video, outcome.stamp));
   outcome.index = VideoIndex::FromMemory(std::move(frames), totals);
   outcome.report.index = InfoOf(*outcome.index, {}, SamplingText(request.sampling));
   outcome.report.in_memory = true;
@@ -269,7 +277,6 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
   if (bridge->config.d_c != header.d_c) return InternalError("the bridge changed while it was used");
 
-  LV_ASSIGN_OR_RETURN(const FileStamp before, StampFile(request.video));
   IngestOptions options;
   options.reader.decode = ToDecodeMode(request.sampling.decoding);
   options.reader.threads = std::max(1, parts_.pool->threads());
@@ -281,18 +288,21 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
   options.batch = kChunkFrames;
   options.start_after_s = start_after;
   ChunkEncoder encoder(std::move(vit), std::move(bridge), parts_.pool);
-  LV_ASSIGN_OR_RETURN(const IngestSummary summary,
-                      IngestVideo(request.video.string(), options, job, [&](std::vector<IngestFrame> frames) {
-                        return encoder.Encode(frames, job.stop, append);
-                      }));
+  // The last chunk waits until the video was read to its end: where reading fails on the way, its last frame does not
+  // know how long it stands, and it may be shorter than the chunks of a run in one go.
+  std::optional<Chunk> held;
+  const auto consume = [&](std::vector<IngestFrame> frames) -> Status {
+    LV_ASSIGN_OR_RETURN(Chunk chunk, encoder.Encode(frames, job.stop));
+    if (held) LV_RETURN_IF_ERROR(append(held->rows));
+    held = std::move(chunk);
+    return Status::Ok();
+  };
+  LV_ASSIGN_OR_RETURN(const IngestSummary summary, IngestVideo(request.video.string(), options, job, consume));
   if (!summary.damage.message.empty()) parts_.warn(request.video.string() + ": " + summary.damage.message);
   if (summary.damage.shortened) {
     return Damaged(request.video.string() + ": became shorter while it was read; try again when it is whole");
   }
-  LV_ASSIGN_OR_RETURN(const FileStamp after, StampFile(request.video));
-  if (after != before) {
-    return Damaged(request.video.string() + ": changed while it was read; try again when it is whole");
-  }
+  if (held) LV_RETURN_IF_ERROR(append(held->rows));
   IndexTotals totals;
   totals.duration_s = summary.info.duration_s;
   totals.first_time_s = summary.info.first_time_s;
@@ -302,14 +312,12 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
 
 void Indexer::Record(const IndexRequest& request, const IndexOutcome& outcome, double duration_s) {
   // The files alone are the truth: a library that cannot note them loses the list, not the work.
-  const auto stamp = StampFile(request.video);
-  if (!stamp.ok()) return;
   std::error_code error;
   fs::path absolute = fs::absolute(request.video, error);
   if (error) absolute = request.video;
   Library* library = parts_.library();
   if (library == nullptr) return;
-  Status status = library->PutVideo({outcome.key.fingerprint, absolute.lexically_normal(), *stamp, duration_s});
+  Status status = library->PutVideo({outcome.key.fingerprint, absolute.lexically_normal(), outcome.stamp, duration_s});
   if (status.ok() && !outcome.report.in_memory) {
     const IndexInfo& info = outcome.report.index;
     status =

@@ -29,6 +29,7 @@ struct IndexRequest {
 
 struct IndexOutcome {
   IndexKey key;
+  FileStamp stamp;  // of the video, before its fingerprint was taken
   std::shared_ptr<const VideoIndex> index;
   IndexReport report;
 };

@@ -230,7 +230,7 @@ TEST_F(EngineFlow, TellsAboutFilesFramesAndTheLibrary) {
   EXPECT_NEAR(picture->time_s, 7.0, 0.06);
   EXPECT_EQ(picture->width, 320);
   EXPECT_TRUE(SavePng(*picture, folder_ / "at.png").ok());
-  EXPECT_EQ(ReadBytes(folder_ / "at.png").substr(1, 3), "PNG");
+  EXPECT_EQ(test::ReadBytes(folder_ / "at.png").substr(1, 3), "PNG");
   EXPECT_EQ(engine->FrameAt(clip_, 99.0).status().code(), StatusCode::kOutOfRange);
 
   auto entries = engine->LibraryEntries();
