@@ -8,6 +8,13 @@
 #include "core/base/check.h"
 
 namespace longview {
+namespace {
+
+// A request of a terabyte is a broken size; sanitizers and some systems would end the process over it.
+constexpr size_t kMaxBytes = size_t{1} << 40;
+
+}  // namespace
+
 namespace internal {
 
 class MemoryAccount {
@@ -68,8 +75,8 @@ Arena& Arena::Process() {
 Result<AlignedBuffer> Arena::Allocate(size_t bytes, std::string_view label) {
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
-  const auto padded = AddSize(bytes, kBufferAlignment - 1);
-  void* data = padded ? std::aligned_alloc(kBufferAlignment, *padded / kBufferAlignment * kBufferAlignment) : nullptr;
+  const size_t blocks = bytes < kMaxBytes ? (bytes + kBufferAlignment - 1) / kBufferAlignment : 0;
+  void* data = blocks > 0 ? std::aligned_alloc(kBufferAlignment, blocks * kBufferAlignment) : nullptr;
   if (data == nullptr) {
     return ResourceError("no memory for " + std::to_string(bytes) + " bytes of " + std::string(label) +
                          "; close other programs or choose smaller settings");

@@ -62,8 +62,8 @@ inline Status InternalError(std::string m) { return {StatusCode::kInternal, std:
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor): `return value;`
-  Result(Status status) : status_(std::move(status)) {     // NOLINT(google-explicit-constructor): `return NotFound(...);`
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor): `return value;`
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor): `return NotFound(...);`
     if (status_.ok()) status_ = InternalError("a Result was made from an Ok status without a value");
   }
 
@@ -89,11 +89,11 @@ class [[nodiscard]] Result {
 #define LV_CONCAT_(a, b) LV_CONCAT_INNER_(a, b)
 
 // Returns the Status of `expr` from the enclosing function where it is not Ok.
-#define LV_RETURN_IF_ERROR(expr)                       \
-  do {                                                 \
-    if (auto lv_status_ = (expr); !lv_status_.ok()) {  \
-      return lv_status_;                               \
-    }                                                  \
+#define LV_RETURN_IF_ERROR(expr)                      \
+  do {                                                \
+    if (auto lv_status_ = (expr); !lv_status_.ok()) { \
+      return lv_status_;                              \
+    }                                                 \
   } while (false)
 
 // `LV_ASSIGN_OR_RETURN(auto x, F());`: x is F's value, or the enclosing function returns F's Status.

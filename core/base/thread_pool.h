@@ -20,8 +20,8 @@ class ThreadPool {
   int threads() const;
 
   // Runs body(first, last, slot) over [0, count) cut into `threads()` near-equal ranges that depend only on count and
-  // threads() (so that results never depend on timing); slot in [0, threads()). Ranges may be empty and are then not run.
-  // Returns when all are done. `body` must not throw.
+  // threads() (so that results never depend on timing); slot in [0, threads()). Ranges may be empty and are then not
+  // run. Returns when all are done. `body` must not throw.
   void ParallelFor(size_t count, const std::function<void(size_t first, size_t last, int slot)>& body);
 
  private:

@@ -1,5 +1,5 @@
-// Linear: y = x W^T + b, with W in float, bf16 or a GGUF block type. Large products go to oneDNN, single rows to our own
-// matrix-vector kernels (they are bound by memory, so the weights are read as stored).
+// Linear: y = x W^T + b, with W in float, bf16 or a GGUF block type. Large products go to oneDNN, single rows to our
+// own matrix-vector kernels (they are bound by memory, so the weights are read as stored).
 #ifndef LONGVIEW_CORE_OPS_LINEAR_H_
 #define LONGVIEW_CORE_OPS_LINEAR_H_
 
@@ -24,8 +24,8 @@ enum class WeightStore {
 class Linear {
  public:
   Linear() = default;
-  // `weight` is [out, in]; `bias` is empty or has `out` numbers. With kAsStored the view's memory must outlive the Linear
-  // unless `copy` is true; with the other stores the numbers are always copied.
+  // `weight` is [out, in]; `bias` is empty or has `out` numbers. With kAsStored the view's memory must outlive the
+  // Linear unless `copy` is true; with the other stores the numbers are always copied.
   static Result<Linear> Make(const TensorView& weight, std::vector<float> bias, WeightStore store, bool copy = true);
 
   size_t in() const { return in_; }

@@ -23,7 +23,8 @@ size_t DTypeBlockSize(DType dtype);
 // Bytes of one block.
 size_t DTypeBlockBytes(DType dtype);
 
-// Bytes of `count` numbers stored contiguously; kDamaged where count is not a multiple of the block or the product overflows.
+// Bytes of `count` numbers stored contiguously; kDamaged where count is not a multiple of the block or the product
+// overflows.
 Result<size_t> DTypeBytes(DType dtype, uint64_t count);
 
 // Rounds to nearest even; NaN stays NaN.

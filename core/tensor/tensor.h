@@ -11,8 +11,8 @@
 
 namespace longview {
 
-// A contiguous row-major tensor in somebody else's memory (usually a mapped file). shape[0] varies slowest; a matrix of a
-// linear layer is [out, in] as in PyTorch, whatever order its file uses.
+// A contiguous row-major tensor in somebody else's memory (usually a mapped file). shape[0] varies slowest; a matrix of
+// a linear layer is [out, in] as in PyTorch, whatever order its file uses.
 struct TensorView {
   DType dtype = DType::kF32;
   std::vector<uint64_t> shape;
