@@ -1,0 +1,118 @@
+// One decoding step's cross-attention over a long cache: 9 heads, one layer, softmax and merge included. Read
+// `ns/token` (of the thread's own processor time where it is one thread, so that a shared machine disturbs it less) and
+// `GB/s` of cache read.
+//
+//   cross_attn_bench --benchmark_repetitions=7 --benchmark_report_aggregates_only=true
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "attention/kernels/cross_attn.h"
+#include "attention/mla/latent_cache.h"
+#include "core/base/arena.h"
+#include "core/base/thread_pool.h"
+
+namespace longview {
+namespace {
+
+constexpr size_t kFrameTokens = 64;
+
+struct Shape {
+  size_t tokens, d_c, d_r, queries;
+  CacheStore store;
+};
+
+// A cache of random frames and queries for it.
+struct Setup {
+  Arena arena;
+  std::unique_ptr<LatentCache> cache;
+  CacheView view;
+  std::vector<float> q_c, q_r, out, lse, mass;
+  CrossAttnParams params;
+
+  explicit Setup(const Shape& shape) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    const auto make = [&](size_t n) {
+      std::vector<float> v(n);
+      for (float& x : v) x = normal(random);
+      return v;
+    };
+    auto made = LatentCache::Make({shape.d_c, shape.d_r, shape.store}, &arena);
+    cache = std::make_unique<LatentCache>(std::move(*made));
+    cache->ExpectTokens(shape.tokens);
+    const std::vector<float> latents = make(kFrameTokens * shape.d_c), keys = make(kFrameTokens * shape.d_r);
+    for (size_t t = 0; t < shape.tokens; t += kFrameTokens) {
+      FrameRows rows;
+      rows.time_s = static_cast<double>(t);
+      rows.end_s = rows.time_s + 1;
+      rows.tokens = kFrameTokens;
+      rows.latents = latents.data();
+      rows.latent_stride = shape.d_c;
+      rows.keys = keys.data();
+      (void)cache->Append(rows);
+    }
+    view = cache->View();
+    q_c = make(shape.queries * shape.d_c);
+    q_r = make(shape.queries * shape.d_r);
+    out.resize(shape.queries * shape.d_c);
+    lse.resize(shape.queries);
+    mass.resize(view.runs.size());
+    params.q_c = q_c.data();
+    params.q_r = q_r.data();
+    params.queries = shape.queries;
+    params.d_c = shape.d_c;
+    params.d_r = shape.d_r;
+    params.scale = 1.0f / std::sqrt(96.0f);
+    params.store = shape.store;
+    params.runs = view.runs.data();
+    params.run_count = view.runs.size();
+    params.out = out.data();
+    params.lse = lse.data();
+  }
+};
+
+// Arguments: tokens, threads, with mass (0 or 1).
+void MlaDecode(benchmark::State& state, CacheStore store, size_t d_c, size_t d_r, size_t queries) {
+  Setup setup({static_cast<size_t>(state.range(0)), d_c, d_r, queries, store});
+  ThreadPool pool(static_cast<int>(state.range(1)));
+  if (state.range(2) != 0) setup.params.run_mass = setup.mass.data();
+  for (auto _ : state) {
+    const Status status = CrossAttn(setup.params, CrossAttnKernel::kAuto, state.range(1) > 1 ? &pool : nullptr);
+    if (!status.ok()) state.SkipWithError(status.message().c_str());
+  }
+  const double tokens = static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
+  state.SetLabel(std::string(CrossAttnKernelName(CrossAttnBest(store))));
+  state.counters["tokens/s"] = benchmark::Counter(tokens, benchmark::Counter::kIsRate);
+  state.counters["s/token"] = benchmark::Counter(tokens, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["B/s"] =
+      benchmark::Counter(static_cast<double>(setup.view.tokens) * static_cast<double>(state.iterations()) *
+                             static_cast<double>(setup.cache->bytes()) / static_cast<double>(setup.cache->tokens()),
+                         benchmark::Counter::kIsRate);
+}
+
+BENCHMARK_CAPTURE(MlaDecode, bf16, CacheStore::kBF16, 128, 32, 9)
+    ->Args({262144, 1, 0})
+    ->Args({262144, 1, 1})
+    ->Args({65536, 1, 0})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MlaDecode, bf16_threads, CacheStore::kBF16, 128, 32, 9)
+    ->Args({262144, 2, 0})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MlaDecode, int8, CacheStore::kI8, 128, 32, 9)->Args({262144, 1, 0})->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MlaDecode, bf16_long, CacheStore::kBF16, 32, 32, 9)
+    ->Args({262144, 1, 0})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MlaDecode, bf16_prompt_rows, CacheStore::kBF16, 128, 32, 5 * 9)
+    ->Args({16384, 1, 0})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MlaDecode, bf16_512_64_16_heads, CacheStore::kBF16, 512, 64, 16)
+    ->Args({65536, 1, 0})
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace longview
