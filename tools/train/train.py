@@ -19,7 +19,8 @@ import torch
 import torch.nn.functional as F
 
 import data as D
-import metrics
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
+import metrics  # noqa: E402
 from bridge import Bridge, pool_tokens
 from decoder import Decoder, Packing, Prompts
 
