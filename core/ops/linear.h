@@ -34,8 +34,9 @@ class Linear {
   size_t bytes() const;
 
   // y[rows, out] = x[rows, in] W^T + b. x and y are row-major with strides in floats (>= in, >= out). Products are
-  // accumulated in fp32. A row's result does not depend on `rows` beyond the choice between the two kernels (rows <= 4:
-  // matrix-vector; more: GEMM).
+  // accumulated in fp32. Up to 4 rows (matrix-vector kernels), a row's result depends on neither `rows` nor `pool`;
+  // more go through GEMM, whose last bits may change with both. Weights in bf16 on a CPU that multiplies bf16 round x
+  // to bf16 there.
   void Forward(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
 
   // Row `index` of W as float, into out[in]: the embedding look-up.
