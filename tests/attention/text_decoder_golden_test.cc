@@ -81,11 +81,11 @@ void CheckAgainstGolden(WeightStore store, double min_cosine, double min_row_cos
   }
 }
 
-TEST(TextDecoderGoldenTest, FloatLogits) { CheckAgainstGolden(WeightStore::kF32, 0.999999, 0.999999); }
+TEST(TextDecoderGoldenTest, FloatLogits) { CheckAgainstGolden(WeightStore::kF32, 0.99999999, 0.99999999); }
 
-TEST(TextDecoderGoldenTest, QuantisedLogits) { CheckAgainstGolden(WeightStore::kAsStored, 0.9999, 0.9999); }
+TEST(TextDecoderGoldenTest, QuantisedLogits) { CheckAgainstGolden(WeightStore::kAsStored, 0.9999999, 0.9999999); }
 
-TEST(TextDecoderGoldenTest, Bf16Logits) { CheckAgainstGolden(WeightStore::kBF16, 0.999, 0.999); }
+TEST(TextDecoderGoldenTest, Bf16Logits) { CheckAgainstGolden(WeightStore::kBF16, 0.9995, 0.9995); }
 
 TEST(TextDecoderGoldenTest, GreedyTokensAreIdenticalInFloat) {
   const auto decoder = TextDecoder::Load(ModelPart(kTextPart), WeightStore::kF32);
