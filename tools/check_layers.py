@@ -39,7 +39,7 @@ TESTS = {
     "attention": UNITS["attention"],
     "app": LIBRARY | {"app/cli", "app/gui"},
     "ui": LIBRARY | {"ui"},
-    "support": {"core"},
+    "support": LIBRARY,
 }
 WALLS = [
     ("Qt", re.compile(r"^Q(t|[A-Z])"), lambda path: in_folder(path, "ui", "app/gui"), "in ui and app/gui"),
