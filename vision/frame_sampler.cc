@@ -17,8 +17,10 @@ constexpr double kSlack_s = 1e-6;  // a picture that is due at 3.0 may be stampe
 Result<FrameSampler> FrameSampler::Create(const SamplingOptions& options, double first_s, double end_s) {
   if (!std::isfinite(options.fps) || options.fps < 0.0) return InvalidArgument("samples a second must be 0 or more");
   if (options.max_frames < 0) return InvalidArgument("the greatest number of frames must be 0 (no limit) or more");
-  if (options.fps == 0.0 && !options.scenes) return InvalidArgument("neither a rate nor shot changes: no frame would be kept");
-  if (!std::isfinite(first_s) || !std::isfinite(end_s)) return InvalidArgument("a film without a length cannot be sampled");
+  if (options.fps == 0.0 && !options.scenes)
+    return InvalidArgument("neither a rate nor shot changes: no frame would be kept");
+  if (!std::isfinite(first_s) || !std::isfinite(end_s))
+    return InvalidArgument("a film without a length cannot be sampled");
   for (const TimeRange& range : options.ranges) {
     if (!(range.end_s > range.start_s)) {
       return InvalidArgument("a time range must end after it starts: " + std::to_string(range.start_s) + " to " +
@@ -68,15 +70,21 @@ double FrameSampler::Asked(double time_s) const {
   return asked;
 }
 
-bool FrameSampler::InRanges(double time_s) const {
-  if (options_.ranges.empty()) return true;
-  return std::any_of(options_.ranges.begin(), options_.ranges.end(), [time_s](const TimeRange& range) {
-    return time_s >= range.start_s - kSlack_s && time_s < range.end_s;
-  });
+int FrameSampler::RangeAt(double time_s) const {
+  if (options_.ranges.empty()) return 0;
+  for (size_t i = 0; i < options_.ranges.size(); ++i) {
+    const TimeRange& range = options_.ranges[i];
+    if (time_s >= range.start_s - kSlack_s && time_s < range.end_s) return static_cast<int>(i);
+  }
+  return -1;
 }
 
 bool FrameSampler::Offer(double time_s, bool new_shot) {
-  if (!InRanges(time_s)) return false;
+  const int range = RangeAt(time_s);
+  // Without a grid the first picture of the film and of each range is kept like one that opens a shot.
+  const bool opens = time_s <= first_s_ + kSlack_s || (last_range_ && *last_range_ != range);
+  last_range_ = range;
+  if (range < 0) return false;
   const double asked = Asked(time_s) + kSlack_s;
   if (step_s_ > 0.0 && asked >= offset_s_) {
     // The first picture on or after a grid point; several points that fall to one picture are one sample.
@@ -86,10 +94,7 @@ bool FrameSampler::Offer(double time_s, bool new_shot) {
       return true;
     }
   }
-  if (step_s_ <= 0.0 && last_grid_ < 0) {  // shot changes only: the first shot begins with the first picture
-    last_grid_ = 0;
-    new_shot = true;
-  }
+  if (step_s_ <= 0.0 && opens) new_shot = true;
   if (!new_shot || extra_cell_s_ < 0.0) return false;
   if (extra_cell_s_ == 0.0) return true;
   const auto cell = static_cast<int64_t>(std::floor(asked / extra_cell_s_));

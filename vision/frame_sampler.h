@@ -3,6 +3,7 @@
 #define LONGVIEW_VISION_FRAME_SAMPLER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/base/status.h"
@@ -21,15 +22,16 @@ struct SamplingOptions {
   std::vector<TimeRange> ranges;  // empty: all. Otherwise only pictures in one of these
 };
 
-// Decides picture by picture, in order of time. The decision for a picture depends only on the options, the film's span, and
-// pictures since WarmStart(its time): two runs from different places agree from there on.
+// Decides picture by picture, in order of time. The decision for a picture depends only on the options, the film's
+// span, and pictures since WarmStart(its time): two runs from different places agree from there on.
 //
-// With a cap, the span is cut into max_frames equal cells and the first picture from the middle of each on is kept where the
-// grid would need more than the cap; otherwise what the grid leaves free goes to shot changes, at most one per equal part.
+// With a cap, the span is cut into max_frames equal cells and the first picture from the middle of each on is kept
+// where the grid would need more than the cap; otherwise what the grid leaves free goes to shot changes, at most one
+// per equal part.
 class FrameSampler {
  public:
-  // The film runs from first_s to end_s. kInvalidArgument for a negative or non-finite fps, a negative cap, a range that
-  // ends before it starts, or options that can never keep a picture.
+  // The film runs from first_s to end_s. kInvalidArgument for a negative or non-finite fps, a negative cap, a range
+  // that ends before it starts, or options that can never keep a picture.
   static Result<FrameSampler> Create(const SamplingOptions& options, double first_s, double end_s);
 
   // `new_shot`: the picture at time_s opens a shot. True: keep it.
@@ -45,7 +47,8 @@ class FrameSampler {
   FrameSampler(SamplingOptions options, double first_s, double end_s);
   // Seconds of asked-for film before time_s: ranges laid end to end, so that cells span ranges only.
   double Asked(double time_s) const;
-  bool InRanges(double time_s) const;
+  // The number of the range that the time lies in, -1 for none; 0 where there are no ranges.
+  int RangeAt(double time_s) const;
 
   SamplingOptions options_;
   double first_s_;
@@ -55,6 +58,7 @@ class FrameSampler {
   double extra_cell_s_ = 0.0;  // one shot change per so many asked-for seconds; 0: no bound; < 0: none
   int64_t last_grid_ = -1;     // the last grid point that a picture was kept or passed for
   int64_t last_extra_ = -1;
+  std::optional<int> last_range_;  // that of the picture before
 };
 
 }  // namespace longview

@@ -16,9 +16,9 @@ namespace longview {
 namespace {
 
 constexpr double kSameTime_s = 1e-6;
-constexpr double kSkipAhead_s = 5.0;            // a gap between ranges that is worth a seek
-constexpr double kShortest_s = 0.001;           // end > start, always
-constexpr size_t kQueueBytes = 96 << 20;        // pictures waiting to be prepared take no more than this, but for one
+constexpr double kSkipAhead_s = 5.0;      // a gap between ranges that is worth a seek
+constexpr double kShortest_s = 0.001;     // end > start, always
+constexpr size_t kQueueBytes = 96 << 20;  // pictures waiting to be prepared take no more than this, but for one
 
 // From the decoder to the preparer: a chosen picture, or only a place where a span must end.
 struct Sample {
@@ -46,14 +46,15 @@ class Chooser {
     while (true) {
       LV_ASSIGN_OR_RETURN(const std::optional<FrameMark> mark, reader_.Advance());
       if (!mark) return Status::Ok();
-      bool past_all = false;
-      LV_RETURN_IF_ERROR(LeaveRange(mark->time_s, &past_all));
-      if (past_all) return Status::Ok();
-      LV_RETURN_IF_ERROR(Take(*mark));
+      LV_ASSIGN_OR_RETURN(const Place place, FindPlace(mark->time_s));
+      if (place == Place::kPastAll) return Status::Ok();
+      if (place == Place::kHere) LV_RETURN_IF_ERROR(Take(*mark));
     }
   }
 
  private:
+  enum class Place { kHere, kJumped, kPastAll };
+
   // To the first picture that matters.
   Status Begin() {
     double start = reader_.Info().first_time_s;
@@ -77,35 +78,31 @@ class Chooser {
     return std::max(info.first_time_s, info.first_time_s + info.duration_s - kShortest_s);
   }
 
-  // Ends spans at the end of a range and goes on to the next one.
-  Status LeaveRange(double time_s, bool* past_all) {
-    if (options_.sampling.ranges.empty()) return Status::Ok();
-    double next = 1.0e300;
+  // Ends spans at the end of a range and jumps to the next one where it is far.
+  Result<Place> FindPlace(double time_s) {
+    if (options_.sampling.ranges.empty()) return Place::kHere;
+    constexpr double kNone = 1.0e300;
+    double next = kNone;
     bool inside = false;
     for (const TimeRange& range : options_.sampling.ranges) {
       inside = inside || (time_s >= range.start_s && time_s < range.end_s);
       if (range.start_s > time_s) next = std::min(next, range.start_s);
-      if (range.end_s <= time_s && range.end_s > border_s_) border_s_ = range.end_s;
+      if (range.end_s <= time_s) border_s_ = std::max(border_s_, range.end_s);
     }
-    if (inside) {
-      was_inside_ = true;
-      return Status::Ok();
-    }
-    if (was_inside_) {
-      was_inside_ = false;
+    if (was_inside_ && !inside) {
       Sample border;
       border.time_s = border_s_;
       if (!out_.Push(std::move(border), stop_)) return Cancelled();
     }
-    *past_all = next > 1.0e299;
-    if (*past_all || next - time_s < kSkipAhead_s) return Status::Ok();
+    was_inside_ = inside;
+    if (inside) return Place::kHere;
+    if (next == kNone) return Place::kPastAll;
+    if (next - time_s < kSkipAhead_s) return Place::kHere;
     detector_.Reset();
-    Status status = reader_.Seek(next - kSceneMemory_s);
-    if (status.code() == StatusCode::kOutOfRange) {
-      *past_all = true;
-      return Status::Ok();
-    }
-    return status;
+    const Status status = reader_.Seek(next - kSceneMemory_s);
+    if (status.code() == StatusCode::kOutOfRange) return Place::kPastAll;
+    LV_RETURN_IF_ERROR(status);
+    return Place::kJumped;
   }
 
   Status Take(const FrameMark& mark) {

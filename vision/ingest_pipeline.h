@@ -17,14 +17,15 @@
 namespace longview {
 
 struct IngestOptions {
-  ReaderOptions reader;      // target sizes are ignored here
+  ReaderOptions reader;  // target sizes are ignored here
   SamplingOptions sampling;
   PreprocessSpec preprocess;
   bool merge_identical = true;  // near-identical samples of one shot are one frame with a longer span
   int thumbnail = 0;            // > 0: longer side of the RGB thumbnail delivered with each frame
   int batch = 8;                // frames per call of the consumer (fewer at the end)
   int queue = 4;                // pictures waiting between two stages
-  // Set: only frames later than this, decided exactly as in a run from the start. Give the time_s of the last frame kept.
+  // Set: only frames later than this, decided exactly as in a run from the start. Give the time_s of the last frame
+  // kept.
   std::optional<double> start_after_s;
 };
 
@@ -40,9 +41,9 @@ struct IngestFrame {
 
 struct IngestSummary {
   VideoInfo info;
-  int64_t decoded = 0;      // pictures decoded
-  int64_t kept = 0;         // frames delivered
-  int64_t merged = 0;       // samples that were near-identical to the frame before
+  int64_t decoded = 0;  // pictures decoded
+  int64_t kept = 0;     // frames delivered
+  int64_t merged = 0;   // samples that were near-identical to the frame before
   DamageReport damage;
   ReaderCounters counters;
 };
@@ -50,9 +51,9 @@ struct IngestSummary {
 // Called on the thread that called IngestVideo, in order of time. An error ends the run and is returned.
 using IngestConsumer = std::function<Status(std::vector<IngestFrame> frames)>;
 
-// Reads `path` and hands its frames to `consumer`. Memory does not grow with the length of the video. Progress is in seconds of
-// video, from the calling thread, and ends at done == total. Errors: those of VideoReader::Open and Next, the consumer's, and
-// kCancelled; frames delivered before stay valid.
+// Reads `path` and hands its frames to `consumer`. Memory does not grow with the length of the video. Progress is in
+// seconds of video, from the calling thread, and ends at done == total. Errors: those of VideoReader::Open and Next,
+// the consumer's, and kCancelled; frames delivered before stay valid.
 Result<IngestSummary> IngestVideo(const std::string& path, const IngestOptions& options, const JobContext& job,
                                   const IngestConsumer& consumer);
 

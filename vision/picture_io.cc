@@ -9,11 +9,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
-#include <system_error>
-
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <string_view>
+#include <system_error>
 
 namespace longview {
 namespace {
@@ -79,7 +78,8 @@ Status SystemError(const std::string& path, const char* what) {
 }  // namespace
 
 StillHeader ReadStillHeader(std::span<const uint8_t> b) {
-  if (b.size() >= 24 && Has(b, 0, "\x89PNG\r\n\x1a\n") && Has(b, 12, "IHDR")) return {Big(b, 16, 4), Big(b, 20, 4), false};
+  if (b.size() >= 24 && Has(b, 0, "\x89PNG\r\n\x1a\n") && Has(b, 12, "IHDR"))
+    return {Big(b, 16, 4), Big(b, 20, 4), false};
   if (b.size() >= 10 && (Has(b, 0, "GIF87a") || Has(b, 0, "GIF89a"))) return {Little(b, 6, 2), Little(b, 8, 2), false};
   if (b.size() >= 26 && Has(b, 0, "BM") && Little(b, 14, 4) >= 40) {
     const auto height = static_cast<int32_t>(Little(b, 22, 4));  // negative: rows from the top

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-
 #include <opencv2/imgproc.hpp>
+#include <string>
 
 namespace longview {
 namespace {

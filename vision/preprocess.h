@@ -17,8 +17,8 @@ struct PreprocessSpec {
   std::array<float, 3> std = {0.229f, 0.224f, 0.225f};
 };
 
-// The whole picture stretched to width x height, bicubic (OpenCV INTER_CUBIC, a = -0.75, no antialiasing: as in training),
-// still 8-bit RGB; time and flags are kept. kInvalidArgument for an empty picture or a size < 1.
+// The whole picture stretched to width x height, bicubic (OpenCV INTER_CUBIC, a = -0.75, no antialiasing: as in
+// training), still 8-bit RGB; time and flags are kept. kInvalidArgument for an empty picture or a size < 1.
 Result<Picture> StretchPicture(const Picture& picture, int width, int height);
 
 // A smaller copy whose longer side is `long_side` (area averaging; never enlarged), each side >= 1.

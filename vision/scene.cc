@@ -51,45 +51,64 @@ std::vector<float> Histogram(const Picture& p) {
   return bins;
 }
 
-}  // namespace
+bool Comparable(const Picture& a, const Picture& b) {
+  return a.width == b.width && a.height == b.height && a.rgb.size() == b.rgb.size() && !a.rgb.empty();
+}
 
-SmallDifference Compare(const Picture& a, const Picture& b) {
-  SmallDifference d;
-  if (a.width != b.width || a.height != b.height || a.rgb.size() != b.rgb.size() || a.rgb.empty()) {
-    return {255.0, 1.0, 255.0};
-  }
-  std::array<double, kBlockColumns * kBlockRows> sums = {};
-  std::array<int, kBlockColumns * kBlockRows> counts = {};
-  double total = 0.0;
+// The mean and the largest block; the histogram is dear and often not needed.
+void ComparePixels(const Picture& a, const Picture& b, SmallDifference* d) {
+  std::array<int, kBlockColumns* kBlockRows> sums = {};
+  std::array<int, kBlockColumns* kBlockRows> counts = {};
   for (int y = 0; y < a.height; ++y) {
     const uint8_t* pa = a.Row(y);
     const uint8_t* pb = b.Row(y);
-    for (int x = 0; x < a.width; ++x) {
+    for (int column = 0; column < kBlockColumns; ++column) {
+      const int first = 3 * (column * a.width / kBlockColumns);
+      const int last = 3 * ((column + 1) * a.width / kBlockColumns);
       int sum = 0;
-      for (int c = 0; c < 3; ++c) sum += std::abs(pa[3 * x + c] - pb[3 * x + c]);
-      const auto block = static_cast<size_t>(y * kBlockRows / a.height * kBlockColumns + x * kBlockColumns / a.width);
+      for (int i = first; i < last; ++i) sum += std::abs(pa[i] - pb[i]);
+      const auto block = static_cast<size_t>(y * kBlockRows / a.height * kBlockColumns + column);
       sums[block] += sum;
-      counts[block] += 3;
-      total += sum;
+      counts[block] += last - first;
     }
   }
-  d.mean = total / static_cast<double>(a.rgb.size());
+  double total = 0.0;
   for (size_t i = 0; i < sums.size(); ++i) {
-    if (counts[i] > 0) d.block = std::max(d.block, sums[i] / counts[i]);
+    total += sums[i];
+    if (counts[i] > 0) d->block = std::max(d->block, static_cast<double>(sums[i]) / counts[i]);
   }
+  d->mean = total / static_cast<double>(a.rgb.size());
+}
+
+double HistogramDistance(const Picture& a, const Picture& b) {
   const std::vector<float> ha = Histogram(a);
   const std::vector<float> hb = Histogram(b);
-  for (size_t i = 0; i < ha.size(); ++i) d.histogram += 0.5 * std::abs(ha[i] - hb[i]);
+  double sum = 0.0;
+  for (size_t i = 0; i < ha.size(); ++i) sum += std::abs(ha[i] - hb[i]);
+  return std::min(1.0, 0.5 * sum);
+}
+
+constexpr SmallDifference kNothingInCommon = {255.0, 1.0, 255.0};
+
+}  // namespace
+
+SmallDifference Compare(const Picture& a, const Picture& b) {
+  if (!Comparable(a, b)) return kNothingInCommon;
+  SmallDifference d;
+  ComparePixels(a, b, &d);
+  d.histogram = HistogramDistance(a, b);
   return d;
 }
 
 bool SceneDetector::Offer(const Picture& small) {
   bool cut = false;
   if (previous_) {
-    const SmallDifference d = Compare(*previous_, small);
-    const bool candidate = d.mean >= kCutMean && d.histogram >= kCutHistogram;
-    // A string of candidates (flashing) is one cut, at its first. Each candidate counts, also one that is no cut, so that
-    // the decision never depends on more than the last moments.
+    SmallDifference d = kNothingInCommon;
+    if (Comparable(*previous_, small)) ComparePixels(*previous_, small, &d);
+    const bool candidate =
+        d.mean >= kCutMean && (!Comparable(*previous_, small) || HistogramDistance(*previous_, small) >= kCutHistogram);
+    // A string of candidates (flashing) is one cut, at its first. Each candidate counts, also one that is no cut, so
+    // that the decision never depends on more than the last moments.
     const bool apart = !last_candidate_s_ || small.time_s - *last_candidate_s_ >= kCutApart_s;
     const bool near = small.time_s - previous_->time_s <= kNeighbours_s;
     cut = candidate && apart && (!near || d.mean >= kCutAgainstBefore * previous_step_);
@@ -107,7 +126,9 @@ void SceneDetector::Reset() {
 }
 
 bool NearlyIdentical(const Picture& a, const Picture& b) {
-  const SmallDifference d = Compare(a, b);
+  if (!Comparable(a, b)) return false;
+  SmallDifference d;
+  ComparePixels(a, b, &d);
   return d.mean <= kSameMean && d.block <= kSameBlock;
 }
 

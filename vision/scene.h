@@ -1,5 +1,6 @@
-// Shot changes and near-identical pictures, told from small pictures (VideoReader::Small). Pure; no state beyond what the
-// classes hold, and that state reaches back at most kSceneMemory_s, so that a resumed run decides as an undisturbed one.
+// Shot changes and near-identical pictures, told from small pictures (VideoReader::Small). Pure; no state beyond what
+// the classes hold, and that state reaches back at most kSceneMemory_s, so that a resumed run decides as an undisturbed
+// one.
 #ifndef LONGVIEW_VISION_SCENE_H_
 #define LONGVIEW_VISION_SCENE_H_
 
@@ -25,8 +26,9 @@ struct SmallDifference {
 };
 SmallDifference Compare(const Picture& a, const Picture& b);
 
-// Tells where a new shot begins. A cut is a step between neighbours that is large in pixels and in colours (motion keeps the
-// colours, a change of light keeps the edges), large against the step before it, and not within 0.4 s of another candidate.
+// Tells where a new shot begins. A cut is a step between neighbours that is large in pixels and in colours (motion
+// keeps the colours, a change of light keeps the edges), large against the step before it, and not within 0.4 s of
+// another candidate.
 class SceneDetector {
  public:
   // `small` is the next picture in order of time. True where it opens a new shot; the first one does not.

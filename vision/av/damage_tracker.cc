@@ -6,9 +6,9 @@
 namespace longview::av {
 namespace {
 
-constexpr double kTouch_s = 0.002;       // spans closer than this are one
-constexpr size_t kMaxWaiting = 4096;     // a stream whose packets give no pictures must not fill memory
-constexpr double kSameTime_s = 0.0005;   // a picture's time and its packet's are the same number but for rounding
+constexpr double kTouch_s = 0.002;      // spans closer than this are one
+constexpr size_t kMaxWaiting = 4096;    // a stream whose packets give no pictures must not fill memory
+constexpr double kSameTime_s = 0.0005;  // a picture's time and its packet's are the same number but for rounding
 
 }  // namespace
 

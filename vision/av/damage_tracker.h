@@ -1,8 +1,9 @@
 // DamageTracker: tells which stretches of a film gave no sound picture. Pure; times in seconds.
 //
-// A decoder says that something was wrong, but not when, least of all with several threads. So the packets given to it are
-// noted; where it has complained, the pictures that never came out are the damage. Pictures that follow a damaged one are built on
-// it, so they are dropped too, until a keyframe or for kSmear_s (a stream that mends itself piece by piece has no keyframes).
+// A decoder says that something was wrong, but not when, least of all with several threads. So the packets given to it
+// are noted; where it has complained, the pictures that never came out are the damage. Pictures that follow a damaged
+// one are built on it, so they are dropped too, until a keyframe or for kSmear_s (a stream that mends itself piece by
+// piece has no keyframes).
 #ifndef LONGVIEW_VISION_AV_DAMAGE_TRACKER_H_
 #define LONGVIEW_VISION_AV_DAMAGE_TRACKER_H_
 

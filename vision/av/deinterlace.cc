@@ -7,7 +7,8 @@ namespace longview::av {
 namespace {
 
 template <typename T>
-void FillLine(const T* far_above, const T* above, const T* below, const T* far_below, T* out, int samples, int max_value) {
+void FillLine(const T* far_above, const T* above, const T* below, const T* far_below, T* out, int samples,
+              int max_value) {
   for (int x = 0; x < samples; ++x) {
     const int sum = 9 * (above[x] + below[x]) - far_above[x] - far_below[x];
     out[x] = static_cast<T>(std::clamp((sum + 8) >> 4, 0, max_value));

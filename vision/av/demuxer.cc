@@ -60,8 +60,8 @@ bool NameHas(const char* names, std::initializer_list<std::string_view> wanted) 
 // Formats that are lists of other files, or that take any text for a picture.
 bool Refused(const AVInputFormat* input) {
   return (input->flags & AVFMT_NOFILE) != 0 ||
-         NameHas(input->name, {"hls", "dash", "concat", "sdp", "rtsp", "imf", "image2", "ffmetadata", "tty", "vapoursynth",
-                               "webm_dash_manifest", "mpl2", "xbin", "bin", "adf", "idf"});
+         NameHas(input->name, {"hls", "dash", "concat", "sdp", "rtsp", "imf", "image2", "ffmetadata", "tty",
+                               "vapoursynth", "webm_dash_manifest", "mpl2", "xbin", "bin", "adf", "idf"});
 }
 
 // All that FFmpeg gets to see of the name: a guessable extension, no pattern characters.
@@ -79,8 +79,8 @@ std::string HarmlessName(const std::string& path) {
 }  // namespace
 
 std::string TooLargeMessage(const std::string& path, int64_t width, int64_t height, int64_t max_pixels) {
-  return path + ": its pictures are " + std::to_string(width) + "x" + std::to_string(height) + ", more than the limit of " +
-         std::to_string(max_pixels / 1000000) + " megapixels";
+  return path + ": its pictures are " + std::to_string(width) + "x" + std::to_string(height) +
+         ", more than the limit of " + std::to_string(max_pixels / 1000000) + " megapixels";
 }
 
 Demuxer::Demuxer(std::unique_ptr<FileSource> file, std::stop_token stop)
@@ -111,11 +111,18 @@ int Demuxer::ReadBytes(void* self, uint8_t* out, int size) {
 int64_t Demuxer::SeekBytes(void* self, int64_t offset, int whence) {
   auto* demuxer = static_cast<Demuxer*>(self);
   switch (whence & ~AVSEEK_FORCE) {
-    case AVSEEK_SIZE: return demuxer->file_->size();
-    case SEEK_SET: break;
-    case SEEK_CUR: offset += demuxer->position_; break;
-    case SEEK_END: offset += demuxer->file_->size(); break;
-    default: return AVERROR(EINVAL);
+    case AVSEEK_SIZE:
+      return demuxer->file_->size();
+    case SEEK_SET:
+      break;
+    case SEEK_CUR:
+      offset += demuxer->position_;
+      break;
+    case SEEK_END:
+      offset += demuxer->file_->size();
+      break;
+    default:
+      return AVERROR(EINVAL);
   }
   if (offset < 0) return AVERROR(EINVAL);
   demuxer->position_ = offset;
@@ -148,7 +155,8 @@ Status Demuxer::Probe(int64_t max_pixels, const AVInputFormat** input) {
   const int score = av_probe_input_buffer2(io_.get(), input, name.c_str(), nullptr, 0, 0);
   if (score < 0 || *input == nullptr) return Fail("not a video or picture file that can be read", score);
   if (Refused(*input)) {
-    return Unsupported(path + ": is no video itself but a " + (*input)->name + " file; give the video files themselves");
+    return Unsupported(path + ": is no video itself but a " + (*input)->name +
+                       " file; give the video files themselves");
   }
   return Status::Ok();
 }

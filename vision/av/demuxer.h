@@ -1,7 +1,7 @@
 // Demuxer: one open file, its film stream, and that stream's packets. Private to vision/av.
 //
-// FFmpeg never sees the path and never opens anything itself: it reads through FileSource, so reading can be stopped, and a
-// playlist or a reference to another file or address leads nowhere.
+// FFmpeg never sees the path and never opens anything itself: it reads through FileSource, so reading can be stopped,
+// and a playlist or a reference to another file or address leads nowhere.
 #ifndef LONGVIEW_VISION_AV_DEMUXER_H_
 #define LONGVIEW_VISION_AV_DEMUXER_H_
 
@@ -26,7 +26,8 @@ class Demuxer {
   // The next packet of the film stream, in the file's order; false at the end. kIo, kCancelled.
   Result<bool> Read(AVPacket* packet);
 
-  // To the keyframe at or before `timestamp` (ticks of the stream), as far as the container can tell. False where it cannot.
+  // To the keyframe at or before `timestamp` (ticks of the stream), as far as the container can tell. False where it
+  // cannot.
   bool SeekTo(int64_t timestamp);
   // To the packet at this byte; for transport streams.
   bool SeekToByte(int64_t position);

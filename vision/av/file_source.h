@@ -1,8 +1,8 @@
 // FileSource: the bytes of a regular file, read so that the caller can always be stopped. Private to vision/av.
 //
-// A read or an open on a share that no longer answers hangs inside the system and nothing can wake it. So the system calls are
-// made on a thread of their own; whoever waits for it looks at the stop token, and on a stop leaves that thread behind (it holds
-// only its own state, and ends when the system answers).
+// A read or an open on a share that no longer answers hangs inside the system and nothing can wake it. So the system
+// calls are made on a thread of their own; whoever waits for it looks at the stop token, and on a stop leaves that
+// thread behind (it holds only its own state, and ends when the system answers).
 #ifndef LONGVIEW_VISION_AV_FILE_SOURCE_H_
 #define LONGVIEW_VISION_AV_FILE_SOURCE_H_
 
@@ -18,7 +18,8 @@ namespace longview::av {
 
 class FileSource {
  public:
-  // Errors: kNotFound, kInvalidArgument (a folder, a pipe, a device: named as such), kIo, kCancelled. Never waits for a pipe.
+  // Errors: kNotFound, kInvalidArgument (a folder, a pipe, a device: named as such), kIo, kCancelled. Never waits for a
+  // pipe.
   static Result<std::unique_ptr<FileSource>> Open(const std::string& path, std::stop_token stop);
   ~FileSource();
   FileSource(const FileSource&) = delete;

@@ -41,7 +41,8 @@ inline int64_t DurationOf(const AVFrame& frame) {
 #endif
 }
 
-// Where the packet of a picture stood in the file; -1: not known. Newer versions carry it through the decoder in `opaque`.
+// Where the packet of a picture stood in the file; -1: not known. Newer versions carry it through the decoder in
+// `opaque`.
 inline void PreparePosition(AVCodecContext* codec) {
 #ifdef AV_CODEC_FLAG_COPY_OPAQUE
   codec->flags |= AV_CODEC_FLAG_COPY_OPAQUE;

@@ -125,8 +125,8 @@ void FrameIndex::Finish() {
 }
 
 std::optional<size_t> FrameIndex::KeyAt(int64_t ticks) const {
-  const auto after = std::upper_bound(keys_.begin(), keys_.end(), ticks,
-                                      [](int64_t t, const Key& key) { return t < key.ticks; });
+  const auto after =
+      std::upper_bound(keys_.begin(), keys_.end(), ticks, [](int64_t t, const Key& key) { return t < key.ticks; });
   if (after == keys_.begin()) return std::nullopt;
   return static_cast<size_t>(after - keys_.begin()) - 1;
 }

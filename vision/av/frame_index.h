@@ -1,8 +1,9 @@
-// FrameIndex: what the packets of a film stream say about its times: span, rate, keyframes, and where the clock jumps back.
-// Pure; knows nothing of FFmpeg. Its memory is one entry per keyframe and per jump.
+// FrameIndex: what the packets of a film stream say about its times: span, rate, keyframes, and where the clock jumps
+// back. Pure; knows nothing of FFmpeg. Its memory is one entry per keyframe and per jump.
 //
-// Joined files may start their clock again. Each such stretch is a segment; its times are moved so that it goes on where the one
-// before it ended. "Ticks" below are moved ticks of the stream's time base, "raw" ticks are the container's.
+// Joined files may start their clock again. Each such stretch is a segment; its times are moved so that it goes on
+// where the one before it ended. "Ticks" below are moved ticks of the stream's time base, "raw" ticks are the
+// container's.
 #ifndef LONGVIEW_VISION_AV_FRAME_INDEX_H_
 #define LONGVIEW_VISION_AV_FRAME_INDEX_H_
 
@@ -21,8 +22,8 @@ class FrameIndex {
   struct Packet {
     std::optional<int64_t> pts;  // raw ticks
     std::optional<int64_t> dts;
-    int64_t duration = 0;  // ticks; 0: not said
-    int64_t position = -1; // byte in the file; -1: not said
+    int64_t duration = 0;   // ticks; 0: not said
+    int64_t position = -1;  // byte in the file; -1: not said
     bool key = false;
     bool discard = false;  // decoded but not shown (cut off by an edit list)
   };
@@ -33,8 +34,8 @@ class FrameIndex {
     int64_t position = -1;
   };
 
-  // `tick_s`: seconds a tick. `fallback_ticks`: the length of a picture where no packet says it and there is no other to
-  // tell from; > 0.
+  // `tick_s`: seconds a tick. `fallback_ticks`: the length of a picture where no packet says it and there is no other
+  // to tell from; > 0.
   FrameIndex(double tick_s, int64_t fallback_ticks);
 
   // In the file's (decoding) order; then Finish() once.

@@ -22,14 +22,22 @@ constexpr int kMaxSide = 65535;   // a shown side beyond this comes from a nonse
 // EXIF orientation 1..8.
 Orientation OrientationOfExif(int value) {
   switch (value) {
-    case 2: return {false, true, false};
-    case 3: return {false, true, true};
-    case 4: return {false, false, true};
-    case 5: return {true, false, false};
-    case 6: return {true, true, false};
-    case 7: return {true, true, true};
-    case 8: return {true, false, true};
-    default: return {};
+    case 2:
+      return {false, true, false};
+    case 3:
+      return {false, true, true};
+    case 4:
+      return {false, false, true};
+    case 5:
+      return {true, false, false};
+    case 6:
+      return {true, true, false};
+    case 7:
+      return {true, true, true};
+    case 8:
+      return {true, false, true};
+    default:
+      return {};
   }
 }
 
@@ -46,12 +54,18 @@ Orientation FrameOrientation(const AVFrame& frame, const AVStream& stream) {
 // The deprecated full-range twins of the YUV formats: the range goes to the scaler by itself.
 AVPixelFormat WithoutRange(int format) {
   switch (format) {
-    case AV_PIX_FMT_YUVJ420P: return AV_PIX_FMT_YUV420P;
-    case AV_PIX_FMT_YUVJ411P: return AV_PIX_FMT_YUV411P;
-    case AV_PIX_FMT_YUVJ422P: return AV_PIX_FMT_YUV422P;
-    case AV_PIX_FMT_YUVJ444P: return AV_PIX_FMT_YUV444P;
-    case AV_PIX_FMT_YUVJ440P: return AV_PIX_FMT_YUV440P;
-    default: return static_cast<AVPixelFormat>(format);
+    case AV_PIX_FMT_YUVJ420P:
+      return AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_YUVJ411P:
+      return AV_PIX_FMT_YUV411P;
+    case AV_PIX_FMT_YUVJ422P:
+      return AV_PIX_FMT_YUV422P;
+    case AV_PIX_FMT_YUVJ444P:
+      return AV_PIX_FMT_YUV444P;
+    case AV_PIX_FMT_YUVJ440P:
+      return AV_PIX_FMT_YUV440P;
+    default:
+      return static_cast<AVPixelFormat>(format);
   }
 }
 
@@ -66,14 +80,20 @@ int FullRange(const AVFrame& frame) {
 // swscale's number for the frame's matrix. Where nothing is said, the size tells: HD is BT.709.
 int Matrix(const AVFrame& frame) {
   switch (frame.colorspace) {
-    case AVCOL_SPC_BT709: return SWS_CS_ITU709;
-    case AVCOL_SPC_FCC: return SWS_CS_FCC;
+    case AVCOL_SPC_BT709:
+      return SWS_CS_ITU709;
+    case AVCOL_SPC_FCC:
+      return SWS_CS_FCC;
     case AVCOL_SPC_BT470BG:
-    case AVCOL_SPC_SMPTE170M: return SWS_CS_ITU601;
-    case AVCOL_SPC_SMPTE240M: return SWS_CS_SMPTE240M;
+    case AVCOL_SPC_SMPTE170M:
+      return SWS_CS_ITU601;
+    case AVCOL_SPC_SMPTE240M:
+      return SWS_CS_SMPTE240M;
     case AVCOL_SPC_BT2020_NCL:
-    case AVCOL_SPC_BT2020_CL: return SWS_CS_BT2020;
-    default: break;
+    case AVCOL_SPC_BT2020_CL:
+      return SWS_CS_BT2020;
+    default:
+      break;
   }
   if (IsHdr(frame)) return SWS_CS_BT2020;
   const bool hd = frame.width >= 1280 || frame.height >= 720;
@@ -202,8 +222,8 @@ Result<PictureRenderer::Rows> PictureRenderer::Convert(Scaler& scaler, const AVF
     scaler.setup = setup;
   }
   const auto pixel = static_cast<size_t>(av_get_padded_bits_per_pixel(av_pix_fmt_desc_get(format)) / 8);
-  // Rows are written in order, so what a vector store spills over the end of one is overwritten by the next; the last one
-  // spills into the slack.
+  // Rows are written in order, so what a vector store spills over the end of one is overwritten by the next; the last
+  // one spills into the slack.
   Rows rows;
   rows.stride = static_cast<size_t>(width) * pixel;
   rows.bytes.resize(rows.stride * static_cast<size_t>(height) + kSlack);

@@ -1,7 +1,7 @@
 // PictureRenderer: a decoded frame to the picture that a person would see. Private to vision/av.
 //
-// Deinterlaces flagged frames, hands each frame's own matrix and range to the scaler, makes pixels square, tone-maps PQ and HLG,
-// composes transparency over white, turns and mirrors. Follows frames that change size or format.
+// Deinterlaces flagged frames, hands each frame's own matrix and range to the scaler, makes pixels square, tone-maps PQ
+// and HLG, composes transparency over white, turns and mirrors. Follows frames that change size or format.
 #ifndef LONGVIEW_VISION_AV_PICTURE_RENDERER_H_
 #define LONGVIEW_VISION_AV_PICTURE_RENDERER_H_
 

@@ -94,7 +94,7 @@ Result<std::optional<StreamSpan>> ScanEnds(Demuxer& demuxer) {
   const double rate = av_q2d(stream->avg_frame_rate.den > 0 ? stream->avg_frame_rate : AVRational{0, 1});
   span.fps_avg = stream->nb_frames > 0 && length > 0.0 ? static_cast<double>(stream->nb_frames) / length
                  : rate > 0.0                          ? rate
-                                                       : 1.0 / (static_cast<double>(span.step_ticks) * demuxer.tick_s());
+                              : 1.0 / (static_cast<double>(span.step_ticks) * demuxer.tick_s());
   return std::optional<StreamSpan>(std::move(span));
 }
 

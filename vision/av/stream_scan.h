@@ -13,8 +13,8 @@
 
 namespace longview::av {
 
-// Where the film stream starts and ends. With `index` the whole file was read; without, the header agreed with both ends of a
-// large file.
+// Where the film stream starts and ends. With `index` the whole file was read; without, the header agreed with both
+// ends of a large file.
 struct StreamSpan {
   std::optional<FrameIndex> index;
   int64_t first_ticks = 0;
@@ -24,8 +24,8 @@ struct StreamSpan {
   bool vfr = false;
 };
 
-// `demuxer` is the open file; the packets are read through another. Files up to 256 MiB, formats whose clocks jump, and files
-// whose header is silent or contradicted by their last packets are read to the end.
+// `demuxer` is the open file; the packets are read through another. Files up to 256 MiB, formats whose clocks jump, and
+// files whose header is silent or contradicted by their last packets are read to the end.
 Result<StreamSpan> ScanStream(const Demuxer& demuxer, int64_t max_pixels, std::stop_token stop);
 
 }  // namespace longview::av

@@ -14,8 +14,9 @@ enum class HdrTransfer {
 
 // `pixels` pixels of 16-bit full-range R'G'B' (BT.2020 primaries) to 8-bit R'G'B' (BT.709 primaries, sRGB curve).
 //
-// Light is scaled so that reference white (203 cd/m2, BT.2408) is 1, brought to BT.709, and pressed into 0..1 by a Mobius curve on
-// the largest channel (straight up to 0.3, 1,000 cd/m2 becomes 1): hue and saturation stay, 203 cd/m2 comes out near 215.
+// Light is scaled so that reference white (203 cd/m2, BT.2408) is 1, brought to BT.709, and pressed into 0..1 by a
+// Mobius curve on the largest channel (straight up to 0.3, 1,000 cd/m2 becomes 1): hue and saturation stay, 203 cd/m2
+// comes out near 215.
 void ToneMapRow(const uint16_t* rgb16, uint8_t* rgb8, size_t pixels, HdrTransfer transfer);
 
 }  // namespace longview::av

@@ -23,7 +23,8 @@ class VideoDecoder {
 
   // Picks the decoder (libvpx where a WebM stream carries alpha in side packets) and opens it. `path` is for messages.
   // kUnsupported, kDamaged.
-  static Result<std::unique_ptr<VideoDecoder>> Open(const std::string& path, AVStream* stream, const ReaderOptions& options);
+  static Result<std::unique_ptr<VideoDecoder>> Open(const std::string& path, AVStream* stream,
+                                                    const ReaderOptions& options);
 
   // False where the packet could not be decoded. Null: no more will come. Call Receive until kNeedsMore before each.
   bool Send(AVPacket* packet);

@@ -19,10 +19,11 @@ namespace longview {
 namespace av {
 namespace {
 
-constexpr double kJumpBack_s = 0.25;    // as in frame_index.cc: a clock that falls by more was started again
-constexpr double kReadOn_s = 3.0;       // without an index, a target this near is reached by reading on
-constexpr int kMaxErrorsInARow = 64;    // answers of a decoder to one packet
-constexpr double kStillShown_s = 1.0;   // a still can be asked for in this span
+constexpr double kJumpBack_s = 0.25;   // as in frame_index.cc: a clock that falls by more was started again
+constexpr double kReadOn_s = 3.0;      // without an index, a target this near is reached by reading on
+constexpr int kMaxErrorsInARow = 64;   // answers of a decoder to one packet
+constexpr double kStillShown_s = 1.0;  // a still can be asked for in this span
+constexpr double kSame_s = 1e-6;       // times this near are the same: 35 / 25 is a hair more than 1.4
 
 std::string Seconds(double s) {
   char text[32];
@@ -54,8 +55,14 @@ class Reader final : public VideoReader {
 
  private:
   Status FillInfo();
-  double ToSeconds(int64_t ticks) const { return static_cast<double>(ticks) * tick_s_ - zero_s_; }
-  int64_t ToTicks(double time_s) const { return static_cast<int64_t>(std::floor((time_s + zero_s_) / tick_s_ + 1e-6)); }
+  // Rounded to a nanosecond, so that 35 x 0.04 is written 1.4.
+  double ToSeconds(int64_t ticks) const {
+    return std::round((static_cast<double>(ticks) * tick_s_ - zero_s_) * 1e9) / 1e9;
+  }
+  // The last tick at or before the time.
+  int64_t ToTicks(double time_s) const {
+    return static_cast<int64_t>(std::floor((time_s + zero_s_ + kSame_s) / tick_s_));
+  }
   int64_t OffsetAt(int64_t position) const { return span_.index ? span_.index->OffsetAt(position) : 0; }
   bool untimed() const { return span_.index && span_.index->untimed(); }
 
@@ -313,11 +320,11 @@ Result<std::optional<Picture>> Reader::Next() {
 bool Reader::CanReadOn(double time_s) const {
   if (current_.frame == nullptr && ready_.empty()) return false;
   const double here = current_.frame != nullptr ? current_.mark.time_s : ready_.front().mark.time_s;
-  if (here > time_s) return false;
+  if (here > time_s + kSame_s) return false;
   if (untimed()) return true;
   if (!span_.index) return time_s - here < kReadOn_s;
   const std::optional<size_t> key = span_.index->KeyAt(ToTicks(time_s));
-  return !key || ToSeconds(span_.index->keys()[*key].ticks) <= here + 1e-6;
+  return !key || ToSeconds(span_.index->keys()[*key].ticks) <= here + kSame_s;
 }
 
 void Reader::Forget() {
@@ -390,7 +397,7 @@ Status Reader::Locate(double time_s) {
     while (true) {
       LV_ASSIGN_OR_RETURN(std::optional<Decoded> next, TakeNext());
       if (!next) break;
-      if (next->mark.time_s > time_s) {
+      if (next->mark.time_s > time_s + kSame_s) {
         ready_.push_front(std::move(*next));
         break;
       }
@@ -403,21 +410,22 @@ Status Reader::Locate(double time_s) {
 }
 
 Status Reader::Seek(double time_s) {
-  if (!(time_s < end_s_)) {
-    return OutOfRange(path_ + ": " + Seconds(time_s) + " s is past the end of its pictures at " + Seconds(end_s_) + " s");
+  if (!(time_s < end_s_ - kSame_s)) {
+    return OutOfRange(path_ + ": " + Seconds(time_s) + " s is past the end of its pictures at " + Seconds(end_s_) +
+                      " s");
   }
   return Locate(time_s);
 }
 
 Result<Picture> Reader::PictureAt(double time_s) {
-  if (!(time_s >= info_.first_time_s)) {
+  if (!(time_s >= info_.first_time_s - kSame_s)) {
     return OutOfRange(path_ + ": no picture at " + Seconds(time_s) + " s; the first one is at " +
                       Seconds(info_.first_time_s) + " s");
   }
   LV_RETURN_IF_ERROR(Seek(time_s));
   LV_ASSIGN_OR_RETURN(const std::optional<FrameMark> mark, Advance());
-  const bool damaged = damage_.DamagedAt(time_s).has_value();
-  if (!mark || mark->time_s > time_s || damaged) {
+  const bool damaged = damage_.DamagedAt(time_s + kSame_s).has_value();
+  if (!mark || mark->time_s > time_s + kSame_s || damaged) {
     return Damaged(path_ + ": the film could not be decoded at " + Seconds(time_s) + " s");
   }
   return Render();
@@ -432,7 +440,8 @@ DamageReport Reader::Damage() const {
                       " s to " + Seconds(span.end_s) + " s";
   }
   if (report.shortened) {
-    report.message += (report.message.empty() ? path_ + ": " : "; ") + std::string("the file became shorter while it was read");
+    report.message +=
+        (report.message.empty() ? path_ + ": " : "; ") + std::string("the file became shorter while it was read");
   }
   return report;
 }

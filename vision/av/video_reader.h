@@ -1,9 +1,10 @@
 // VideoReader: the pictures of one video or still, with the container's own times, in order or at a given time.
 //
-// Times are seconds from the start of the file's earliest stream, picture or sound. The picture at T is the last one with
-// time <= T. Pictures are upright, with square pixels (width x sample aspect ratio, rounded; height kept), 8-bit RGB: range
-// and matrix are each frame's own, PQ and HLG are tone-mapped, transparency is composed over white, interlaced frames are
-// deinterlaced from their first field. What cannot be decoded is left out and reported (Damage()), never shown.
+// Times are seconds from the start of the file's earliest stream, picture or sound. The picture at T is the last one
+// with time <= T. Pictures are upright, with square pixels (width x sample aspect ratio, rounded; height kept), 8-bit
+// RGB: range and matrix are each frame's own, PQ and HLG are tone-mapped, transparency is composed over white,
+// interlaced frames are deinterlaced from their first field. What cannot be decoded is left out and reported
+// (Damage()), never shown.
 //
 // A reader belongs to one thread at a time. Stopping is by the stop token given at Open, from any thread.
 #ifndef LONGVIEW_VISION_AV_VIDEO_READER_H_
@@ -30,7 +31,7 @@ enum class DecodeMode {
 
 struct ReaderOptions {
   DecodeMode decode = DecodeMode::kExact;
-  int threads = 2;                            // decoder threads; one is used above 16 megapixels, where each holds frames
+  int threads = 2;  // decoder threads; one is used above 16 megapixels, where each holds frames
   int64_t max_pixels = int64_t{8192} * 8192;  // a larger stored picture is refused before anything is allocated for it
   int target_width = 0;                       // > 0: pictures are delivered stretched to this size (bicubic from the
   int target_height = 0;                      //      whole shown picture, as preprocess.h does it)
@@ -43,16 +44,16 @@ struct VideoInfo {
   double first_time_s = 0.0;  // of the first picture
   int width = 0;              // as shown
   int height = 0;
-  int rotation = 0;           // degrees clockwise that the stored picture is turned: 0, 90, 180, 270
-  bool mirrored = false;      // left and right swapped after that
-  double fps_avg = 0.0;       // pictures by duration; 0 for a still
-  bool vfr = false;           // the steps between pictures differ
-  std::string video_codec;    // FFmpeg's short name, e.g. "h264"
-  std::string pix_fmt;        // FFmpeg's name, e.g. "yuv420p10le"
-  bool hdr = false;           // PQ or HLG
-  bool audio = false;         // there is a sound stream
-  bool still = false;         // one picture that is no film (PNG, JPEG, ...)
-  bool estimated = false;     // a large file whose header agreed with both its ends: vfr and fps_avg are from those
+  int rotation = 0;         // degrees clockwise that the stored picture is turned: 0, 90, 180, 270
+  bool mirrored = false;    // left and right swapped after that
+  double fps_avg = 0.0;     // pictures by duration; 0 for a still
+  bool vfr = false;         // the steps between pictures differ
+  std::string video_codec;  // FFmpeg's short name, e.g. "h264"
+  std::string pix_fmt;      // FFmpeg's name, e.g. "yuv420p10le"
+  bool hdr = false;         // PQ or HLG
+  bool audio = false;       // there is a sound stream
+  bool still = false;       // one picture that is no film (PNG, JPEG, ...)
+  bool estimated = false;   // a large file whose header agreed with both its ends: vfr and fps_avg are from those
 };
 
 // A stretch of the film that could not be decoded.
@@ -71,10 +72,10 @@ struct DamageReport {
 // Lets tests prove that seeking was cheap, and shows up in --json times.
 struct ReaderCounters {
   int64_t seeks = 0;
-  int64_t rewinds = 0;  // of the seeks, those to the very start
-  int64_t packets = 0;  // video packets given to the decoder
-  int64_t pictures = 0; // decoded
-  int64_t rendered = 0; // converted to RGB
+  int64_t rewinds = 0;   // of the seeks, those to the very start
+  int64_t packets = 0;   // video packets given to the decoder
+  int64_t pictures = 0;  // decoded
+  int64_t rendered = 0;  // converted to RGB
 };
 
 // A decoded picture that has not been converted: its place only.
@@ -88,11 +89,11 @@ class VideoReader {
  public:
   virtual ~VideoReader() = default;
 
-  // Opens `path`, picks its film stream (attached covers are none; the default flag first, then the largest), checks the
-  // header against the packets, reading to the end where it is missing or wrong, and decodes the first picture.
+  // Opens `path`, picks its film stream (attached covers are none; the default flag first, then the largest), checks
+  // the header against the packets, reading to the end where it is missing or wrong, and decodes the first picture.
   // Errors: kNotFound (no such file, or no video in it: "no video in this file"), kInvalidArgument (a folder, a pipe),
-  // kDamaged (not a video, or nothing in it decodes), kUnsupported (no decoder; animated WebP; playlists), kResource (over
-  // max_pixels; names the size), kIo, kCancelled. Each message begins with the path.
+  // kDamaged (not a video, or nothing in it decodes), kUnsupported (no decoder; animated WebP; playlists), kResource
+  // (over max_pixels; names the size), kIo, kCancelled. Each message begins with the path.
   static Result<std::unique_ptr<VideoReader>> Open(const std::string& path, const ReaderOptions& options,
                                                    std::stop_token stop);
 
@@ -102,15 +103,15 @@ class VideoReader {
   // What was read before an error stays valid.
   virtual Result<std::optional<Picture>> Next() = 0;
 
-  // Next() in two steps, for callers that use few of the pictures: Advance() only decodes, Render() converts the picture
-  // that Advance() returned last, and Small() gives a tiny version of it (RGB, not turned, not tone-mapped: to compare
-  // neighbours with, not to show). Both fail with kInternal where there is none.
+  // Next() in two steps, for callers that use few of the pictures: Advance() only decodes, Render() converts the
+  // picture that Advance() returned last, and Small() gives a tiny version of it (RGB, not turned, not tone-mapped: to
+  // compare neighbours with, not to show). Both fail with kInternal where there is none.
   virtual Result<std::optional<FrameMark>> Advance() = 0;
   virtual Result<Picture> Render() = 0;
   virtual Result<Picture> Small(int width, int height) = 0;
 
-  // Goes to time t: the next Next() or Advance() gives the picture at t (see the top), or the first picture where t lies
-  // before it. kOutOfRange after the end of the last picture.
+  // Goes to time t: the next Next() or Advance() gives the picture at t (see the top), or the first picture where t
+  // lies before it. kOutOfRange after the end of the last picture.
   virtual Status Seek(double time_s) = 0;
 
   // The picture at t. kOutOfRange before the first picture or from the end of the last on (a still: any t >= 0 is fine
