@@ -171,7 +171,7 @@ struct Bf16Tile {
     }
   }
 
-  void Attend(size_t n) {
+  void Attend(size_t n, NextRows& next) {
     const size_t lanes = hn::Lanes(F());
     const size_t filled = RoundUp(n, 4);
     std::memset(rows + n * width, 0, (filled - n) * width * sizeof(uint16_t));
@@ -180,7 +180,10 @@ struct Bf16Tile {
     for (size_t q = 0; q < task.queries; q += kSweepQueryGroup) {
       float* p = task.p + q * kSweepTile;
       float* out = task.out + q * task.c_width;
-      for (size_t t = 0; t < filled; t += 4) DotScore3x4(task.q_bf16 + q * width, rows + t * width, width, p + t);
+      for (size_t t = 0; t < filled; t += 4) {
+        next.Step();
+        DotScore3x4(task.q_bf16 + q * width, rows + t * width, width, p + t);
+      }
       for (size_t i = 0; i < kSweepQueryGroup; ++i) {
         OnlineSoftmax(n, task.c_width, p + i * kSweepTile, task.max + q + i, task.sum + q + i, out + i * task.c_width);
         RoundRow(p + i * kSweepTile, RoundUp(n, lanes), p16 + i * kSweepTile);

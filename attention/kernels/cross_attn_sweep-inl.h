@@ -132,8 +132,45 @@ HWY_INLINE void AddRunMass(const SweepTask& task, size_t run, bool run_begins, s
   }
 }
 
+// The rows of the tile after this one, asked for from memory while this one is attended to: a few at a time, because
+// the processor has room for few at once, and into the second-level cache, because the first is full.
+class NextRows {
+ public:
+  explicit NextRows(const CrossAttnParams& params)
+      : latent_bytes_(params.d_c * CacheStoreNumberBytes(params.store)),
+        key_bytes_(params.d_r * CacheStoreKeyBytes(params.store)) {}
+
+  // Takes note of up to kSweepTile tokens from `token` of `run` on; they will be asked for in `steps` steps.
+  void Plan(const SweepTask& task, size_t run, size_t token, size_t steps) {
+    const CrossAttnParams& params = *task.params;
+    const size_t number_bytes = CacheStoreNumberBytes(params.store);
+    count_ = next_ = 0;
+    for (; count_ < kSweepTile && run < task.last_run; ++run, token = 0) {
+      const CrossAttnRun& from = params.runs[run];
+      for (; count_ < kSweepTile && token < from.tokens; ++token, ++count_) {
+        latents_[count_] = static_cast<const char*>(from.latents) + token * from.latent_stride * number_bytes;
+        keys_[count_] = static_cast<const char*>(from.keys) + token * key_bytes_;
+      }
+    }
+    rows_a_step_ = (count_ + steps - 1) / HWY_MAX(steps, 1);
+  }
+
+  HWY_INLINE void Step() {
+    for (const size_t end = HWY_MIN(next_ + rows_a_step_, count_); next_ < end; ++next_) {
+      for (size_t at = 0; at < latent_bytes_; at += 64) __builtin_prefetch(latents_[next_] + at, 0, 2);
+      for (size_t at = 0; at < key_bytes_; at += 64) __builtin_prefetch(keys_[next_] + at, 0, 2);
+    }
+  }
+
+ private:
+  const size_t latent_bytes_, key_bytes_;
+  size_t count_ = 0, next_ = 0, rows_a_step_ = 0;
+  const char* latents_[kSweepTile];
+  const char* keys_[kSweepTile];
+};
+
 // Goes through the task's runs tile by tile. `tile` has Put(run, token, row), which takes a token into row `row` of the
-// tile, and Attend(n), which attends to its first n rows.
+// tile, and Attend(n, next), which attends to its first n rows and calls next.Step() before each block of scores.
 template <class Tile>
 HWY_INLINE void SweepRuns(const SweepTask& task, Tile& tile) {
   const CrossAttnParams& params = *task.params;
@@ -142,6 +179,7 @@ HWY_INLINE void SweepRuns(const SweepTask& task, Tile& tile) {
   std::memset(task.out, 0, task.queries * task.c_width * sizeof(float));
   std::memset(task.tile, 0, kSweepTile * (task.c_width + task.r_width) * sizeof(float));  // padding of rows stays zero
 
+  NextRows next(params);
   size_t run = task.first_run, token = 0;
   while (run < task.last_run) {
     // Fill the tile from as many runs as it takes; remember where it began.
@@ -155,7 +193,8 @@ HWY_INLINE void SweepRuns(const SweepTask& task, Tile& tile) {
       token = 0;
     }
     if (n == 0) break;
-    tile.Attend(n);
+    next.Plan(task, run, token, task.queries / kSweepQueryGroup * (RoundUp(n, 4) / 4));
+    tile.Attend(n, next);
     if (task.run_sum == nullptr) continue;
     size_t at = 0, first = tile_token;
     for (size_t r = tile_run; at < n; ++r, first = 0) {

@@ -30,6 +30,16 @@ HWY_INLINE void WidenRow(const T* HWY_RESTRICT from, size_t n, float* HWY_RESTRI
   const hn::Rebind<T, F> ds;
   const size_t lanes = hn::Lanes(d);
   size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    const VF v0 = hn::PromoteTo(d, hn::LoadU(ds, from + i));
+    const VF v1 = hn::PromoteTo(d, hn::LoadU(ds, from + i + lanes));
+    const VF v2 = hn::PromoteTo(d, hn::LoadU(ds, from + i + 2 * lanes));
+    const VF v3 = hn::PromoteTo(d, hn::LoadU(ds, from + i + 3 * lanes));
+    hn::StoreU(v0, d, to + i);
+    hn::StoreU(v1, d, to + i + lanes);
+    hn::StoreU(v2, d, to + i + 2 * lanes);
+    hn::StoreU(v3, d, to + i + 3 * lanes);
+  }
   for (; i + lanes <= n; i += lanes) hn::StoreU(hn::PromoteTo(d, hn::LoadU(ds, from + i)), d, to + i);
   const hn::CappedTag<float, 1> d1;
   const hn::Rebind<T, decltype(d1)> ds1;
@@ -176,7 +186,7 @@ HWY_INLINE void Accumulate3x1(const float* HWY_RESTRICT p, const float* HWY_REST
 }
 
 // One tile of n tokens: scores, softmax, outputs.
-void AttendTile(const SweepTask& task, size_t n) {
+void AttendTile(const SweepTask& task, size_t n, NextRows& next) {
   const size_t width = task.c_width + task.r_width;
   const size_t rows = RoundUp(n, 4);
   if (rows > n) std::memset(task.tile + n * width, 0, (rows - n) * width * sizeof(float));
@@ -184,7 +194,10 @@ void AttendTile(const SweepTask& task, size_t n) {
   for (size_t q = 0; q < task.queries; q += kSweepQueryGroup) {
     float* p = task.p + q * kSweepTile;
     float* out = task.out + q * task.c_width;
-    for (size_t t = 0; t < rows; t += 4) Score3x4(task.q + q * width, task.tile + t * width, width, p + t);
+    for (size_t t = 0; t < rows; t += 4) {
+      next.Step();
+      Score3x4(task.q + q * width, task.tile + t * width, width, p + t);
+    }
     for (size_t i = 0; i < kSweepQueryGroup; ++i) {
       OnlineSoftmax(n, task.c_width, p + i * kSweepTile, task.max + q + i, task.sum + q + i, out + i * task.c_width);
     }
@@ -203,7 +216,7 @@ struct FloatTile {
   HWY_INLINE void Put(const CrossAttnRun& run, size_t token, size_t row) {
     WidenToken(*task.params, run, token, task.c_width, task.tile + row * (task.c_width + task.r_width));
   }
-  HWY_INLINE void Attend(size_t n) { AttendTile(task, n); }
+  HWY_INLINE void Attend(size_t n, NextRows& next) { AttendTile(task, n, next); }
 };
 
 void Sweep(const SweepTask& task) {
