@@ -186,7 +186,7 @@ def main():
     ap.add_argument("--per-picture", type=int, default=4, help="sequences a photograph and step: captions and one question")
     ap.add_argument("--lr", type=float, default=1e-3)
     ap.add_argument("--threads", type=int, default=os.cpu_count())
-    ap.add_argument("--eval-every", type=float, default=20, help="minutes")
+    ap.add_argument("--eval-every", type=float, default=20, help="minutes; 0: never")
     ap.add_argument("--name", default="bridge")
     ap.add_argument("--init", help="weights to start from")
     args = ap.parse_args()
@@ -297,17 +297,18 @@ def main():
         with torch.no_grad():
             torch._foreach_lerp_(list(average.values()), [v for v in bridge.state_dict().values()], 1 - decay)
         step += 1
-        value = float(loss)
+        value = float(loss.detach())
         running = value if running is None else 0.98 * running + 0.02 * value
         minutes += (time.time() - t0) / 60
         if step % 20 == 0:
             print(f"step {step} min {minutes:.1f} loss {running:.4f} lr {lr:.2e} k {k} {time.time() - t0:.2f}s", flush=True)
         if step % 100 == 0:
             save()
-        if minutes - last_eval >= args.eval_every:
+        if args.eval_every and minutes - last_eval >= args.eval_every:
             last_eval = minutes
             measure(lists["dev"][:200])
-    measure(lists["dev"])
+    if args.eval_every:
+        measure(lists["dev"])
     save()
 
 
