@@ -25,8 +25,9 @@ struct ChatPrompt {
   // Positions of the last user turn's own words: [text_begin, text_end); tokens[text_end] is its <|im_end|>.
   size_t text_begin = 0;
   size_t text_end = 0;
-  // The prompt's last token, from which cross-attention acts (TextDecoder's `hook_from`): what stands before it is the same
-  // for every video, so it is read once, and a question costs one row of attention over the cache before its answer begins.
+  // The prompt's last token, from which cross-attention acts (TextDecoder's `hook_from`): what stands before it is the
+  // same for every video, so it is read once, and a question costs one row of attention over the cache before its
+  // answer begins.
   size_t cross_from = 0;
 };
 

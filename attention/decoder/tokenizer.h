@@ -37,7 +37,8 @@ class Tokenizer {
 
   // Ids of `text` (UTF-8; ill-formed parts are read as U+FFFD, see RepairUtf8). Text never becomes a control token:
   // "<|im_end|>" gives several ordinary ones. The same ids as Hugging Face tokenizers gives for text without control
-  // strings. Time is O(n log n) in the text's length, whatever it holds.
+  // strings; letters, numbers and spaces are ICU's, so a number newer than its Unicode version may split otherwise.
+  // Time is O(n log n) in the text's length, whatever it holds.
   std::vector<int32_t> Encode(std::string_view text) const;
 
   // The id of a control token such as "<|im_end|>"; kNotFound where the vocabulary has none of that name.

@@ -46,7 +46,7 @@ inline std::filesystem::path GoldenFile(std::string_view name) {
 // A file of the shared data ($LONGVIEW_DATA, or shared/data beside the repository); empty where it is not there.
 inline std::filesystem::path SharedData(std::string_view name) {
   std::filesystem::path folder = Environment("LONGVIEW_DATA");
-  if (folder.empty()) folder = std::filesystem::path(LV_TEST_SOURCE_DIR).parent_path() / "shared/data";
+  if (folder.empty()) folder = std::filesystem::path(LV_TEST_SOURCE_DIR) / "../shared/data";
   std::error_code error;
   const std::filesystem::path path = folder / name;
   return std::filesystem::exists(path, error) ? path : std::filesystem::path();
