@@ -322,6 +322,17 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
   return report;
 }
 
+Result<std::vector<CaptionEvent>> Engine::FindCaptions(std::string_view words, int limit) {
+  std::vector<CaptionEvent> events;
+  Library* library = impl_->library();
+  if (library == nullptr) return events;
+  LV_ASSIGN_OR_RETURN(const std::vector<CaptionHit> hits, library->FindCaptions(words, limit));
+  for (const CaptionHit& hit : hits) {
+    events.push_back({hit.path.string(), hit.caption.start, hit.caption.end, hit.caption.text});
+  }
+  return events;
+}
+
 Result<Picture> Engine::FrameAt(const fs::path& video, double time_s, const JobContext& job) {
   LV_RETURN_IF_ERROR(StampFile(video).status());
   LV_ASSIGN_OR_RETURN(const auto reader, VideoReader::Open(video.string(), ReaderOptions(), job.stop));

@@ -131,6 +131,10 @@ class Engine {
   Result<CaptionReport> Caption(const std::filesystem::path& video, const CaptionOptions& options,
                                 const JobContext& job, const std::function<Status(const CaptionEvent&)>& on_caption);
 
+  // Captions made by earlier calls that hold every word of `words` (in any form: "dog runs" finds "dogs running"), best
+  // first. Their video is where it was last seen.
+  Result<std::vector<CaptionEvent>> FindCaptions(std::string_view words, int limit);
+
   // The picture shown at `time_s`: the last with time <= it. kOutOfRange before the first or after the end of the last.
   Result<Picture> FrameAt(const std::filesystem::path& video, double time_s, const JobContext& job = {});
   // The same for many times (sorted by the caller for speed), one decoder for all. `on_picture` gets each time asked

@@ -41,7 +41,8 @@ std::vector<EvidenceSpan> MergeEvidence(std::span<const FrameMass> frames, const
     }
     open = true;
   }
-  std::erase_if(spans, [&](const EvidenceSpan& span) { return span.weight < options.threshold; });
+  const double threshold = std::min(options.threshold, options.many_times * total / static_cast<double>(frames.size()));
+  std::erase_if(spans, [&](const EvidenceSpan& span) { return span.weight < threshold; });
   std::stable_sort(spans.begin(), spans.end(),
                    [](const EvidenceSpan& a, const EvidenceSpan& b) { return a.weight > b.weight; });
   if (spans.size() > options.limit) spans.resize(options.limit);

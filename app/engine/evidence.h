@@ -27,7 +27,8 @@ struct EvidenceSpan {
 
 struct EvidenceOptions {
   size_t limit = 8;         // spans at most
-  double threshold = 0.02;  // weight below which a span is no evidence
+  double threshold = 0.02;  // weight below which a span is no evidence ...
+  double many_times = 8.0;  // ... unless it has this many times the mean frame's: over hours every share is small
   double hot_share = 0.35;  // a frame belongs to a span where its mass is at least this share of the best frame's
   double stand_out = 1.5;   // with more than `few` frames the best must have this many times the mean
   size_t few = 16;

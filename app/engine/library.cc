@@ -230,18 +230,6 @@ Status Library::PutCaptions(const IndexKey& key, std::string_view variant, const
   });
 }
 
-Result<std::vector<CaptionRow>> Library::Captions(const IndexKey& key, std::string_view variant) {
-  const std::scoped_lock lock(impl_->mutex);
-  std::vector<CaptionRow> captions;
-  LV_RETURN_IF_ERROR(
-      impl_->db->Run("SELECT start_s, end_s, text FROM captions WHERE fingerprint=? AND model=? AND settings=? AND "
-                     "variant=? ORDER BY start_s, id",
-                     {key.fingerprint, key.model, key.settings, variant}, [&](const SqlRow& row) {
-                       captions.push_back({row.Double(0), row.Double(1), row.Text(2)});
-                     }));
-  return captions;
-}
-
 Result<std::vector<CaptionHit>> Library::FindCaptions(std::string_view words, int limit) {
   const std::string query = QuotedWords(words);
   std::vector<CaptionHit> hits;

@@ -78,7 +78,6 @@ class Library {
 
   // The captions of one video by one model, settings and way of captioning, replaced as a whole.
   Status PutCaptions(const IndexKey& key, std::string_view variant, const std::vector<CaptionRow>& captions);
-  Result<std::vector<CaptionRow>> Captions(const IndexKey& key, std::string_view variant);
   // Captions that hold every word of `words`, best first; the words are data, never FTS5 syntax.
   Result<std::vector<CaptionHit>> FindCaptions(std::string_view words, int limit);
   // Keeps a question with its answer.

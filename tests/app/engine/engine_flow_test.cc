@@ -172,6 +172,10 @@ TEST_F(EngineFlow, CaptionsFollowShotsAndTheClock) {
         EXPECT_GE(events[i].start, events[i - 1].end - 1e-9);
       }
     }
+    // They can be found again by their first word, if they have one that is a word.
+    const auto words = engine->FindCaptions(events.empty() ? "" : events[0].text, 100);
+    ASSERT_TRUE(words.ok()) << words.status().message();
+    for (const CaptionEvent& hit : *words) EXPECT_EQ(hit.video, clip_.string());
     // The same again with other threads: captions do not depend on them.
     EngineOptions one = Options(folder_ / "library");
     one.threads = 1;

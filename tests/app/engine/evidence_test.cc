@@ -54,6 +54,16 @@ TEST(Evidence, IsEmptyBelowTheThresholdOrWhereNothingStandsOut) {
   EXPECT_DOUBLE_EQ(MergeEvidence(Frames(one))[0].start, 7);
 }
 
+TEST(Evidence, OverHoursASmallShareIsEnough) {
+  std::vector<double> masses(3600, 0.9 / 3600);
+  masses[1234] = 0.01;
+  const auto spans = MergeEvidence(Frames(masses));
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_DOUBLE_EQ(spans[0].start, 1234);
+  masses[1234] = 0.9 / 3600 * 3;
+  EXPECT_TRUE(MergeEvidence(Frames(masses)).empty());
+}
+
 TEST(Evidence, AtMostEightBestFirstAndNeverWithoutLength) {
   std::vector<double> masses;
   for (int i = 0; i < 16; ++i) masses.push_back(i % 2 == 0 ? 0.05 + 0.001 * i : 0.0);
