@@ -28,7 +28,7 @@ double MiddleOf(const TimeSpan& span) { return std::isfinite(span.end) ? (span.s
 
 Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPrompt& prompt,
                                          std::span<const size_t> frames, KvCache* kv, ThreadPool* pool,
-                                         std::stop_token stop) {
+                                         const std::stop_token& stop) {
   const BridgeWeights& bridge = session.bridge();
   ForwardCall call;
   call.tokens = std::span(prompt.tokens).first(prompt.text_end);
@@ -53,7 +53,7 @@ Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPromp
 
 Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
                                              std::span<const size_t> frames, double question_time_s, KvCache* kv,
-                                             ThreadPool* pool, std::stop_token stop) {
+                                             ThreadPool* pool, const std::stop_token& stop) {
   LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
   ForwardCall call;
   call.tokens = prompt.tokens;
@@ -70,7 +70,7 @@ Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatP
 // Which frames an answer attends to.
 Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPrompt& prompt, const AskOptions& options,
                                          const std::optional<TimeSpan>& named, double question_time_s, KvCache* kv,
-                                         ThreadPool* pool, std::stop_token stop) {
+                                         ThreadPool* pool, const std::stop_token& stop) {
   std::vector<size_t> frames(session.frames().size());
   std::iota(frames.begin(), frames.end(), size_t{0});
   if (options.at) {
@@ -151,7 +151,7 @@ Status CheckAsk(std::string_view question, const AskOptions& options) {
 
 Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
                                         std::span<const size_t> frames, double question_time_s, KvCache* kv,
-                                        ThreadPool* pool, std::stop_token stop) {
+                                        ThreadPool* pool, const std::stop_token& stop) {
   return session.bridge().config.retrieval ? ScoreByHeads(session, prompt, frames, kv, pool, stop)
                                            : ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop);
 }

@@ -26,7 +26,7 @@ namespace longview {
 // from there.
 Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
                                         std::span<const size_t> frames, double question_time_s, KvCache* kv,
-                                        ThreadPool* pool, std::stop_token stop);
+                                        ThreadPool* pool, const std::stop_token& stop);
 
 // kInvalidArgument: an empty question, or an option out of range.
 Status CheckAsk(std::string_view question, const AskOptions& options);

@@ -164,7 +164,7 @@ std::vector<CaptionSegment> CutSegments(std::span<const SessionFrame> frames, co
   return segments;
 }
 
-Result<CaptionReport> CaptionSegments(const Session& session, std::vector<CaptionSegment> segments,
+Result<CaptionReport> CaptionSegments(const Session& session, const std::vector<CaptionSegment>& segments,
                                       std::string_view prompt_text, const CaptionOptions& options, int threads,
                                       const JobContext& job,
                                       const std::function<Status(const CaptionEvent&)>& on_caption) {

@@ -34,7 +34,7 @@ std::vector<CaptionSegment> CutSegments(std::span<const SessionFrame> frames, co
 
 // Captions every segment with `prompt`, several at once, each on one thread (so that a caption does not depend on how
 // many there are); events as Engine::Caption says. progress: seconds captioned of the video's length.
-Result<CaptionReport> CaptionSegments(const Session& session, std::vector<CaptionSegment> segments,
+Result<CaptionReport> CaptionSegments(const Session& session, const std::vector<CaptionSegment>& segments,
                                       std::string_view prompt, const CaptionOptions& options, int threads,
                                       const JobContext& job,
                                       const std::function<Status(const CaptionEvent&)>& on_caption);

@@ -311,7 +311,7 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
     rows.push_back({event.start, event.end, event.text});
     return on_caption(event);
   };
-  LV_ASSIGN_OR_RETURN(CaptionReport report, CaptionSegments(*loaded.session, std::move(segments), prompt, options,
+  LV_ASSIGN_OR_RETURN(CaptionReport report, CaptionSegments(*loaded.session, segments, prompt, options,
                                                             impl_->pool.threads(), half(1.0), keep));
   if (Library* library = impl_->library(); library != nullptr) {
     const Status kept = library->PutCaptions(loaded.keys[0], CaptionVariant(options, prompt), rows);

@@ -67,7 +67,7 @@ class ChunkEncoder {
   ChunkEncoder(std::shared_ptr<const VitEncoder> vit, std::shared_ptr<const BridgeWeights> bridge, ThreadPool* pool)
       : vit_(std::move(vit)), bridge_(bridge), frames_(std::move(bridge)), pool_(pool) {}
 
-  Result<Chunk> Encode(const std::vector<IngestFrame>& frames, std::stop_token stop) {
+  Result<Chunk> Encode(const std::vector<IngestFrame>& frames, const std::stop_token& stop) {
     const size_t image = vit_->config().image;
     const size_t picture = 3 * image * image;
     const size_t tokens = vit_->config().tokens() * vit_->config().width;

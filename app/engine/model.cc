@@ -199,7 +199,8 @@ std::vector<PartStatus> Model::Check(const JobContext& job) {
           CheckPart("text", PathOf(c, c.text), c.text, job), CheckPart("bridge", PathOf(c, c.bridge), c.bridge, job)};
 }
 
-Status Model::RequirePart(std::string name, const ModelConfig& config, const PartConfig& part, const JobContext& job) {
+Status Model::RequirePart(const std::string& name, const ModelConfig& config, const PartConfig& part,
+                          const JobContext& job) {
   const PartStatus status = CheckPart(name, PathOf(config, part), part, job);
   if (job.stop.stop_requested()) return Cancelled();
   if (status.state == PartState::kOk) return Status::Ok();

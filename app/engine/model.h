@@ -79,7 +79,7 @@ class Model {
   std::filesystem::path PathOf(const ModelConfig& config, const PartConfig& part) const;
   PartStatus CheckPart(std::string name, const std::filesystem::path& path, const PartConfig& part,
                        const JobContext& job);
-  Status RequirePart(std::string name, const ModelConfig& config, const PartConfig& part, const JobContext& job);
+  Status RequirePart(const std::string& name, const ModelConfig& config, const PartConfig& part, const JobContext& job);
 
   const ModelFolders folders_;
   const WeightStore store_;

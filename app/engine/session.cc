@@ -8,7 +8,7 @@
 namespace longview {
 
 Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<SessionVideo> videos,
-                                                     const CacheOptions& options, std::stop_token stop) {
+                                                     const CacheOptions& options, const std::stop_token& stop) {
   LV_RETURN_IF_ERROR(CheckCache(options));
   std::shared_ptr<Session> session(new Session());
   session->parts_ = std::move(parts);
@@ -32,7 +32,7 @@ Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<Se
   return std::shared_ptr<const Session>(std::move(session));
 }
 
-Status Session::LoadVideo(const SessionVideo& video, uint32_t number, std::stop_token stop) {
+Status Session::LoadVideo(const SessionVideo& video, uint32_t number, const std::stop_token& stop) {
   const BridgeConfig& config = parts_.bridge->config;
   LatentCacheShape shape;
   shape.d_c = static_cast<size_t>(options_.latent);

@@ -49,7 +49,7 @@ class Session {
   // Fills one latent cache a video. kInvalidArgument for options that do not fit the model; kDamaged names an index
   // file; kResource where memory is short; kCancelled.
   static Result<std::shared_ptr<const Session>> Load(Parts parts, std::vector<SessionVideo> videos,
-                                                     const CacheOptions& options, std::stop_token stop);
+                                                     const CacheOptions& options, const std::stop_token& stop);
 
   const std::vector<SessionVideo>& videos() const { return videos_; }
   // Every frame in order of (video, time).
@@ -68,7 +68,7 @@ class Session {
 
  private:
   Session() = default;
-  Status LoadVideo(const SessionVideo& video, uint32_t number, std::stop_token stop);
+  Status LoadVideo(const SessionVideo& video, uint32_t number, const std::stop_token& stop);
 
   Parts parts_;
   CacheOptions options_;
