@@ -1,3 +1,4 @@
+// Reading of the bridge's part of config.json: every size within bounds, and the sizes consistent with each other.
 #include "attention/bridge/bridge_config.h"
 
 #include <algorithm>

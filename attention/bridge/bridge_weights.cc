@@ -1,3 +1,4 @@
+// Binding of the bridge's tensors by name, every shape held against the config.
 #include "attention/bridge/bridge_weights.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// The cross blocks' forward pass: absorption of the projections, the sweep over the latents, and evidence.
 #include "attention/bridge/cross_blocks.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Pooling, the token encoder's layers, compression.
 #include "attention/bridge/frame_encoder.h"
 
 #include <algorithm>

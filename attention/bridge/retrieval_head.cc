@@ -1,3 +1,4 @@
+// The two-layer heads that place frames and words in one space.
 #include "attention/bridge/retrieval_head.h"
 
 #include <algorithm>

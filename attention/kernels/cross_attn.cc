@@ -1,3 +1,4 @@
+// Checks, choice of kernel, the cut into parts and the merge of their results.
 #include "attention/kernels/cross_attn.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Expanded attention in double precision, head by head: the slow twin of the sweep.
 #include "attention/kernels/cross_attn_ref.h"
 
 #include <algorithm>

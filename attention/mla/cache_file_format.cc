@@ -1,3 +1,4 @@
+// The bytes of an index file: headers and records to and from memory, and their checks.
 #include "attention/mla/cache_file_format.h"
 
 #include <errno.h>

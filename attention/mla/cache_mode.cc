@@ -1,3 +1,4 @@
+// Names of the cache modes and storage types, and what a token costs in each.
 #include "attention/mla/cache_mode.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Down-projection and norm of the latents; turning of the time keys, with angles in double.
 #include "attention/mla/compressor.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Blocks of whole frames from the arena, conversion between storage types, and views.
 #include "attention/mla/latent_cache.h"
 
 #include <algorithm>
