@@ -86,16 +86,16 @@ int RunAsk(const Context& context) {
     label = StageLabel(event);
     context.terminal.ShowProgress(label, {});
   };
-  bool line_open = false;
+  char last = '\n';  // of what was printed
   if (!args.json) {
     callbacks.on_text = [&](std::string_view text) {
       context.terminal.Print(text);
-      line_open = true;
+      if (!text.empty()) last = text.back();
     };
   }
   Result<Answer> answer = context.engine.Ask(videos.paths, args.text, options, job, callbacks);
   context.terminal.ClearProgress();
-  if (line_open) context.terminal.Print("\n");
+  if (last != '\n') context.terminal.Print("\n");
   if (!answer.ok()) return Fail(context, answer.status());
 
   answer->time.index_s += videos.index_s;

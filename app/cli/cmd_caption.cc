@@ -192,7 +192,7 @@ Result<std::vector<PendingOutput>> CaptionRun::FindPending(const CaptionTask& ta
   std::vector<PendingOutput> pending;
   for (const SubtitleFormat format : options_.formats) {
     const std::string name = OutputName(task.output.base, ".visual.en." + std::string(SubtitleFormatName(format)));
-    const std::string path = (task.output.folder / name).string();
+    const std::string path = (task.output.folder / name).lexically_normal().string();
     const OutputState state =
         options_.overwrite ? OutputState::kOutdated : record.Assess(name, settings_key_, outcome->fingerprint);
     if (state == OutputState::kForeign) {
@@ -246,7 +246,7 @@ Status CaptionRun::MakeCaptions(size_t index, const std::vector<PendingOutput>& 
   for (const PendingOutput& output : pending) {
     const std::string bytes = WriteSubtitles(output.format, cues, film_end_s, video);
     LV_RETURN_IF_ERROR(record.Write(output.name, settings_key_, outcome->fingerprint, bytes));
-    outcome->outputs.push_back((task.output.folder / output.name).string());
+    outcome->outputs.push_back((task.output.folder / output.name).lexically_normal().string());
   }
   outcome->captions = cues.size();
   outcome->seconds = Rounded(report.total_s);

@@ -8,13 +8,14 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <string_view>
 
 #include "app/cli/args.h"
 
 namespace longview::cli {
 namespace {
 
-constexpr int kGraceMs = 1900;  // design.md: a stop takes at most two seconds
+constexpr int kGraceMs = 1800;  // design.md: a stop takes at most two seconds
 
 std::atomic<int> pipe_read{-1};
 std::atomic<int> pipe_write{-1};
@@ -60,7 +61,10 @@ StopSignal::StopSignal() {
   watcher_ = std::thread([this] {
     if (NextByte(pipe_read, -1) == 'q') return;
     source_.request_stop();
-    if (NextByte(pipe_read, kGraceMs) == 0) _exit(kExitCancelled);
+    if (NextByte(pipe_read, kGraceMs) != 0) return;
+    constexpr std::string_view kNote = "longview: cancelled\n";
+    (void)!write(STDERR_FILENO, kNote.data(), kNote.size());
+    _exit(kExitCancelled);
   });
   SetHandler(OnStopSignal);
 }

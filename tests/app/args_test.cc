@@ -138,7 +138,9 @@ TEST(ArgsTest, BadValuesNameTheOptionAndTheValue) {
     const std::string fault = Fault({"ask", "v", "q", option[0] + "=" + option[1]});
     EXPECT_NE(fault.find(option[0]), std::string::npos) << fault;
     // Numbers may be said another way; words are quoted.
-    if (!option[1].empty() && option[0] != "--fps") EXPECT_NE(fault.find(option[1]), std::string::npos) << fault;
+    if (!option[1].empty() && option[0] != "--fps") {
+      EXPECT_NE(fault.find(option[1]), std::string::npos) << fault;
+    }
   }
   for (const char* shard : {"0/4", "5/4", "1", "1/0", "a/b", "-1/4", "1/4/2"}) {
     EXPECT_NE(Fault({"caption", "v", "--shard", shard}).find("part"), std::string::npos);

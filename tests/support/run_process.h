@@ -14,7 +14,7 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> environment;  // added to or replacing the test's own
   std::vector<std::string> unset;                                // names removed from it
   std::string working_folder;                                    // empty: the test's
-  double timeout_s = 120.0;                                      // then SIGKILL, and timed_out is set
+  double timeout_s = 600.0;                                      // then SIGKILL, and timed_out is set
   int64_t file_size_limit = -1;  // RLIMIT_FSIZE with SIGXFSZ ignored, as a full disk; -1: none
   std::string stdout_path;       // instead of collecting stdout (for /dev/full)
   // Called with the process id once the program has printed `wait_for` on stderr or stdout ("": at once).
