@@ -1,4 +1,4 @@
-// Expanded attention in double precision, head by head: the slow twin of the sweep.
+// Expanded attention, one head after the other: the slow and obvious twin of the sweep.
 #include "attention/kernels/cross_attn_ref.h"
 
 #include <algorithm>

@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "attention/kernels/cross_attn_sweep.h"
+#include "attention/kernels/next_rows.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace longview::internal {
@@ -131,43 +132,6 @@ HWY_INLINE void AddRunMass(const SweepTask& task, size_t run, bool run_begins, s
     run_max[q] = task.max[q];
   }
 }
-
-// The rows of the tile after this one, asked for from memory while this one is attended to: a few at a time, because
-// the processor has room for few at once, and into the second-level cache, because the first is full.
-class NextRows {
- public:
-  explicit NextRows(const CrossAttnParams& params)
-      : latent_bytes_(params.d_c * CacheStoreNumberBytes(params.store)),
-        key_bytes_(params.d_r * CacheStoreKeyBytes(params.store)) {}
-
-  // Takes note of up to kSweepTile tokens from `token` of `run` on; they will be asked for in `steps` steps.
-  void Plan(const SweepTask& task, size_t run, size_t token, size_t steps) {
-    const CrossAttnParams& params = *task.params;
-    const size_t number_bytes = CacheStoreNumberBytes(params.store);
-    count_ = next_ = 0;
-    for (; count_ < kSweepTile && run < task.last_run; ++run, token = 0) {
-      const CrossAttnRun& from = params.runs[run];
-      for (; count_ < kSweepTile && token < from.tokens; ++token, ++count_) {
-        latents_[count_] = static_cast<const char*>(from.latents) + token * from.latent_stride * number_bytes;
-        keys_[count_] = static_cast<const char*>(from.keys) + token * key_bytes_;
-      }
-    }
-    rows_a_step_ = (count_ + steps - 1) / HWY_MAX(steps, 1);
-  }
-
-  HWY_INLINE void Step() {
-    for (const size_t end = HWY_MIN(next_ + rows_a_step_, count_); next_ < end; ++next_) {
-      for (size_t at = 0; at < latent_bytes_; at += 64) __builtin_prefetch(latents_[next_] + at, 0, 2);
-      for (size_t at = 0; at < key_bytes_; at += 64) __builtin_prefetch(keys_[next_] + at, 0, 2);
-    }
-  }
-
- private:
-  const size_t latent_bytes_, key_bytes_;
-  size_t count_ = 0, next_ = 0, rows_a_step_ = 0;
-  const char* latents_[kSweepTile];
-  const char* keys_[kSweepTile];
-};
 
 // Goes through the task's runs tile by tile. `tile` has Put(run, token, row), which takes a token into row `row` of the
 // tile, and Attend(n, next), which attends to its first n rows and calls next.Step() before each block of scores.
