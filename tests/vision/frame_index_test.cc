@@ -103,6 +103,25 @@ TEST(FrameIndex, WithoutPresentationTimesTheCountTells) {
   EXPECT_EQ(by_dts.end_ticks(), 60);
 }
 
+// Program streams leave out the times of some pictures; AVI guesses those that it gives.
+TEST(FrameIndex, SomeTimesMissing) {
+  FrameIndex stream(0.001, 40);
+  FrameIndex avi(0.001, 40, false);
+  for (int64_t n = 0; n < 60; ++n) {
+    FrameIndex::Packet p = At(n * 40, n * 40, n == 0);
+    if (n % 3 == 2) p.pts.reset();
+    stream.Add(p);
+    avi.Add(p);
+  }
+  stream.Finish();
+  avi.Finish();
+  EXPECT_FALSE(stream.untimed());
+  EXPECT_EQ(stream.step_ticks(), 40);
+  EXPECT_FALSE(stream.vfr());
+  EXPECT_EQ(stream.end_ticks(), 2400) << "the last picture is one without";
+  EXPECT_TRUE(avi.untimed());
+}
+
 TEST(FrameIndex, NothingAtAll) {
   FrameIndex index(0.001, 40);
   index.Finish();

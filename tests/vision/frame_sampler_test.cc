@@ -12,7 +12,7 @@ namespace {
 
 // Offers pictures every `step` seconds; shot changes at `cuts`.
 std::vector<double> Keep(const SamplingOptions& options, double length, double step, const std::set<int>& cuts = {},
-                        double from = -1.0) {
+                         double from = -1.0) {
   Result<FrameSampler> sampler = FrameSampler::Create(options, 0.0, length);
   EXPECT_TRUE(sampler.ok()) << sampler.status().message();
   std::vector<double> kept;

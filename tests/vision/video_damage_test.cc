@@ -88,14 +88,10 @@ TEST(VideoDamage, APipeIsRefusedAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-TEST(VideoDamage, AFileThatCannotBeReadSaysWhy) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
-  TempFolder folder;
-  const fs::path file = folder.Write("closed.mp4", "x");
-  fs::permissions(file, fs::perms::none);
-  const Status status = OpenFailure(file);
+TEST(VideoDamage, WhatTheSystemRefusesIsNamed) {
+  const Status status = OpenFailure("/" + std::string(300, 'x') + ".mp4");
   EXPECT_EQ(status.code(), StatusCode::kIo);
-  EXPECT_NE(status.message().find("denied"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("too long"), std::string::npos) << status.message();
 }
 
 // A playlist names other files and addresses; none of them is ever touched.

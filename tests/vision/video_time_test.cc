@@ -189,6 +189,34 @@ TEST(VideoTime, SeekingEqualsReadingThrough) {
   }
 }
 
+// A large file is not read to the end first; here every file counts as large.
+TEST(VideoTime, WithoutAFullReadTimesAndPicturesAreTheSame) {
+  ReaderOptions large;
+  large.read_all_below = 0;
+  for (const char* file :
+       {"vfr_burst.mp4", "bframes.mp4", "editlist_trim.mp4", "live_noduration.webm", "long_gop.mp4", "audio_longer.mkv",
+        "many_frames.mkv", "corrupt_mid.mp4", "raw_nopts.h264", "backwards.ts"}) {
+    auto whole = OpenCase(file);
+    auto reader = OpenCase(file, large);
+    ASSERT_TRUE(whole != nullptr && reader != nullptr);
+    EXPECT_NEAR(reader->Info().duration_s, whole->Info().duration_s, 0.001) << file;
+    EXPECT_EQ(reader->Info().first_time_s, whole->Info().first_time_s) << file;
+    EXPECT_EQ(reader->Info().vfr, whole->Info().vfr) << file;
+    EXPECT_NEAR(reader->Info().fps_avg, whole->Info().fps_avg, 0.02 * whole->Info().fps_avg) << file;
+    const double end = whole->Info().first_time_s + whole->Info().duration_s;
+    for (const double share : {0.97, 0.2, 0.63, 0.05}) {
+      const Result<Picture> want = whole->PictureAt(share * end);
+      const Result<Picture> got = reader->PictureAt(share * end);
+      ASSERT_TRUE(want.ok() && got.ok()) << file << want.status().message() << got.status().message();
+      EXPECT_EQ(got->time_s, want->time_s) << file << " at " << share * end;
+      EXPECT_TRUE(got->rgb == want->rgb) << file << " at " << share * end;
+    }
+  }
+  EXPECT_TRUE(OpenCase("bframes.mp4", large)->Info().estimated);
+  EXPECT_FALSE(OpenCase("live_noduration.webm", large)->Info().estimated) << "its header says nothing";
+  EXPECT_FALSE(OpenCase("backwards.ts", large)->Info().estimated) << "its clock may jump";
+}
+
 TEST(VideoTime, NextGoesOnFromASoughtTime) {
   auto reader = OpenCase("bframes.mp4");
   ASSERT_NE(reader, nullptr);

@@ -60,8 +60,8 @@ bool NameHas(const char* names, std::initializer_list<std::string_view> wanted) 
 // Formats that are lists of other files, or that take any text for a picture.
 bool Refused(const AVInputFormat* input) {
   return (input->flags & AVFMT_NOFILE) != 0 ||
-         NameHas(input->name, {"hls", "dash", "concat", "sdp", "rtsp", "imf", "image2", "ffmetadata", "tty",
-                               "vapoursynth", "webm_dash_manifest", "mpl2", "xbin", "bin", "adf", "idf"});
+         NameHas(input->name, {"hls", "dash", "concat", "sdp", "rtsp", "imf", "ffmetadata", "tty", "vapoursynth",
+                               "webm_dash_manifest", "mpl2", "xbin", "bin", "adf", "idf"});
 }
 
 // All that FFmpeg gets to see of the name: a guessable extension, no pattern characters.
@@ -154,6 +154,8 @@ Status Demuxer::Probe(int64_t max_pixels, const AVInputFormat** input) {
   const std::string name = HarmlessName(path);
   const int score = av_probe_input_buffer2(io_.get(), input, name.c_str(), nullptr, 0, 0);
   if (score < 0 || *input == nullptr) return Fail("not a video or picture file that can be read", score);
+  // Told by the extension alone, and opened by pattern.
+  if (NameHas((*input)->name, {"image2"})) return Damaged(path + ": not a video or picture file that can be read");
   if (Refused(*input)) {
     return Unsupported(path + ": is no video itself but a " + (*input)->name +
                        " file; give the video files themselves");
@@ -253,6 +255,13 @@ bool Demuxer::needs_scan() const {
   return (format_->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS)) != 0 ||
          NameHas(format_->iformat->name, {"avi", "h264", "hevc", "mpegvideo", "m4v", "gif", "apng"});
 }
+
+bool Demuxer::stores_pts() const {
+  return (format_->iformat->flags & AVFMT_NOTIMESTAMPS) == 0 &&
+         !NameHas(format_->iformat->name, {"avi", "h264", "hevc", "mpegvideo", "m4v"});
+}
+
+bool Demuxer::seeks_by_byte() const { return NameHas(format_->iformat->name, {"mpegts", "mpeg"}); }
 
 bool Demuxer::seeks_by_dts() const { return NameHas(format_->iformat->name, {"mov", "mp4", "avi"}); }
 

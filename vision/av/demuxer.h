@@ -44,6 +44,10 @@ class Demuxer {
   bool audio() const { return audio_; }
   // Where the earliest sound stream starts, in seconds of the container's own clock.
   std::optional<double> audio_start_s() const { return audio_start_s_; }
+  // Presentation times are in the file, not guessed.
+  bool stores_pts() const;
+  // Sought in by byte position (transport and program streams), not by time.
+  bool seeks_by_byte() const;
   // MP4 and its kin look packets up by decoding time, the others by presentation time.
   bool seeks_by_dts() const;
   const FileSource& file() const { return *file_; }

@@ -13,8 +13,8 @@ constexpr size_t kMaxSteps = 4096;     // different steps that are told apart
 
 }  // namespace
 
-FrameIndex::FrameIndex(double tick_s, int64_t fallback_ticks)
-    : tick_s_(tick_s), fallback_ticks_(std::max<int64_t>(1, fallback_ticks)) {}
+FrameIndex::FrameIndex(double tick_s, int64_t fallback_ticks, bool stores_pts)
+    : tick_s_(tick_s), fallback_ticks_(std::max<int64_t>(1, fallback_ticks)), stores_pts_(stores_pts) {}
 
 void FrameIndex::Add(const Packet& packet) {
   // Decoding times rise within a segment; presentation times are reordered and serve only where there are no others.
@@ -24,11 +24,13 @@ void FrameIndex::Add(const Packet& packet) {
     Drain(0);
     last_shown_.reset();
     Segment segment;
-    segment.position = segments_.empty() ? 0 : packet.position;
+    segment.position = segments_.empty() ? 0 : packet.position >= 0 ? packet.position : last_position_ + 1;
+    last_dts_.reset();
     segment.first_key = keys_.size();
     segments_.push_back(segment);
   }
   if (order) last_order_ = order;
+  if (packet.position >= 0) last_position_ = packet.position;
   Segment& segment = segments_.back();
   if (packet.key) {
     keys_.push_back({packet.pts.value_or(packet.dts.value_or(0)), packet.pts, packet.dts, packet.position});
@@ -38,11 +40,13 @@ void FrameIndex::Add(const Packet& packet) {
   if (packet.dts) {
     min_dts_ = std::min(*packet.dts, min_dts_.value_or(*packet.dts));
     max_dts_ = std::max(max_dts_, *packet.dts);
+    CountStep(last_dts_, *packet.dts, &dts_steps_);
+    last_dts_ = packet.dts;
   } else {
     has_dts_ = false;
   }
   if (!packet.pts) {
-    untimed_ = true;
+    ++without_pts_;
     return;
   }
   segment.min_pts = std::min(*packet.pts, segment.min_pts.value_or(*packet.pts));
@@ -62,11 +66,14 @@ void FrameIndex::Drain(size_t keep) {
   }
 }
 
+void FrameIndex::CountStep(std::optional<int64_t> from, int64_t to, std::map<int64_t, int64_t>* steps) {
+  if (!from || to <= *from) return;
+  const int64_t step = to - *from;
+  if (steps->size() < kMaxSteps || steps->contains(step)) ++(*steps)[step];
+}
+
 void FrameIndex::Step(int64_t pts) {
-  if (last_shown_ && pts > *last_shown_) {
-    const int64_t step = pts - *last_shown_;
-    if (steps_.size() < kMaxSteps || steps_.contains(step)) ++steps_[step];
-  }
+  CountStep(last_shown_, pts, &steps_);
   last_shown_ = pts;
 }
 
@@ -93,6 +100,8 @@ void FrameIndex::SummariseSteps() {
 
 void FrameIndex::Finish() {
   Drain(0);
+  untimed_ = stores_pts_ ? 2 * without_pts_ > count_ : without_pts_ > 0;
+  if (without_pts_ > 0) steps_ = dts_steps_;  // those between the pictures that have a time are too long
   SummariseSteps();
   if (untimed_) {
     has_dts_ = has_dts_ && segments_.size() == 1;
@@ -120,6 +129,8 @@ void FrameIndex::Finish() {
   }
   end_ticks_ = end.value_or(0);
   if (last_unsaid_) end_ticks_ += step_ticks_;
+  // The last picture may be one without a time: there are at least as many steps as pictures.
+  if (without_pts_ > 0) end_ticks_ = std::max(end_ticks_, first_ticks_ + count_ * step_ticks_);
   // Keyframes come in rising order but for odd files.
   std::stable_sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) { return a.ticks < b.ticks; });
 }

@@ -36,13 +36,15 @@ class FrameIndex {
 
   // `tick_s`: seconds a tick. `fallback_ticks`: the length of a picture where no packet says it and there is no other
   // to tell from; > 0.
-  FrameIndex(double tick_s, int64_t fallback_ticks);
+  // `stores_pts`: the container has presentation times (AVI and raw streams do not: there one that is missing means that
+  // the others are guesses).
+  FrameIndex(double tick_s, int64_t fallback_ticks, bool stores_pts = true);
 
   // In the file's (decoding) order; then Finish() once.
   void Add(const Packet& packet);
   void Finish();
 
-  // After Finish. Pictures shown, and whether some packet has no presentation time. Then the n-th picture gets the n-th
+  // After Finish. Pictures shown, and whether presentation times are missing. Then the n-th picture gets the n-th
   // decoding time where every packet has one (an AVI with gaps), else n times the step.
   int64_t count() const { return count_; }
   bool untimed() const { return untimed_; }
@@ -70,13 +72,17 @@ class FrameIndex {
     std::optional<int64_t> end;
     int64_t offset = 0;
   };
+  static void CountStep(std::optional<int64_t> from, int64_t to, std::map<int64_t, int64_t>* steps);
   void Step(int64_t pts);
   void Drain(size_t keep);
   void SummariseSteps();
 
   double tick_s_;
   int64_t fallback_ticks_;
+  bool stores_pts_;
   int64_t count_ = 0;
+  int64_t without_pts_ = 0;
+  int64_t last_position_ = 0;
   bool untimed_ = false;
   bool has_dts_ = true;
   std::optional<int64_t> min_dts_;
@@ -90,6 +96,8 @@ class FrameIndex {
   std::optional<int64_t> last_shown_;
   std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> window_;  // puts presentation times in order
   std::map<int64_t, int64_t> steps_;                                           // step -> how often
+  std::map<int64_t, int64_t> dts_steps_;
+  std::optional<int64_t> last_dts_;
   std::vector<Key> keys_;
   std::vector<Segment> segments_;
 };

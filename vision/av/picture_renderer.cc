@@ -265,7 +265,13 @@ Result<Picture> PictureRenderer::Render(const AVFrame& original) {
   return Turn(std::move(stored), g.orientation);
 }
 
-Result<Picture> PictureRenderer::Small(const AVFrame& frame, int width, int height) {
+Result<Picture> PictureRenderer::Small(const AVFrame& original, int width, int height) {
+  // Of a large picture some rows are enough: every second, fourth, ... one, never fewer than two for each row made.
+  int step = 1;
+  while (original.height / (2 * step) >= 2 * height) step *= 2;
+  AVFrame frame = original;  // a view: nothing of it is freed or kept
+  frame.height = original.height / step;
+  for (int& linesize : frame.linesize) linesize *= step;
   LV_ASSIGN_OR_RETURN(Rows rows, Convert(small_scaler_, frame, width, height, AV_PIX_FMT_RGB24, SWS_AREA));
   Picture small;
   small.width = width;

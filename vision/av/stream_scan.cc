@@ -9,7 +9,6 @@
 namespace longview::av {
 namespace {
 
-constexpr int64_t kReadAllBelow = int64_t{256} << 20;
 constexpr int64_t kEdgePackets = 3000;  // read from the start of a large file, to tell its steps
 constexpr double kTail_s = 20.0;        // read from the end of a large file
 constexpr double kAgree_s = 0.5;        // a header that is off by less is right
@@ -28,7 +27,7 @@ int64_t HeaderStep(const Demuxer& demuxer) {
 
 // Reads up to `limit` packets (< 0: all) into an index.
 Result<FrameIndex> ReadPackets(Demuxer& demuxer, int64_t limit) {
-  FrameIndex index(demuxer.tick_s(), HeaderStep(demuxer));
+  FrameIndex index(demuxer.tick_s(), HeaderStep(demuxer), demuxer.stores_pts());
   PacketPtr packet(av_packet_alloc());
   if (packet == nullptr) return ResourceError(demuxer.file().path() + ": out of memory");
   for (int64_t n = 0; limit < 0 || n < limit; ++n) {
@@ -92,21 +91,22 @@ Result<std::optional<StreamSpan>> ScanEnds(Demuxer& demuxer) {
   const double length = static_cast<double>(span.end_ticks - span.first_ticks) * demuxer.tick_s();
   const AVStream* stream = demuxer.stream();
   const double rate = av_q2d(stream->avg_frame_rate.den > 0 ? stream->avg_frame_rate : AVRational{0, 1});
-  span.fps_avg = stream->nb_frames > 0 && length > 0.0 ? static_cast<double>(stream->nb_frames) / length
-                 : rate > 0.0                          ? rate
-                              : 1.0 / (static_cast<double>(span.step_ticks) * demuxer.tick_s());
+  const double count = static_cast<double>(stream->nb_frames);  // with those that an edit list cuts off
+  span.fps_avg = rate > 0.0                    ? rate
+                 : count > 0.0 && length > 0.0 ? count / length
+                                               : 1.0 / (static_cast<double>(span.step_ticks) * demuxer.tick_s());
   return std::optional<StreamSpan>(std::move(span));
 }
 
 }  // namespace
 
-Result<StreamSpan> ScanStream(const Demuxer& demuxer, int64_t max_pixels, std::stop_token stop) {
+Result<StreamSpan> ScanStream(const Demuxer& demuxer, const ReaderOptions& options, std::stop_token stop) {
   const std::string& path = demuxer.file().path();
-  LV_ASSIGN_OR_RETURN(auto scanner, Demuxer::Open(path, max_pixels, stop));
-  if (!demuxer.needs_scan() && demuxer.file().size() > kReadAllBelow) {
+  LV_ASSIGN_OR_RETURN(auto scanner, Demuxer::Open(path, options.max_pixels, stop));
+  if (!demuxer.needs_scan() && demuxer.file().size() > options.read_all_below) {
     LV_ASSIGN_OR_RETURN(std::optional<StreamSpan> span, ScanEnds(*scanner));
     if (span) return std::move(*span);
-    LV_ASSIGN_OR_RETURN(scanner, Demuxer::Open(path, max_pixels, stop));
+    LV_ASSIGN_OR_RETURN(scanner, Demuxer::Open(path, options.max_pixels, stop));
   }
   return ScanAll(*scanner);
 }

@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "vision/av/demuxer.h"
 #include "vision/av/frame_index.h"
+#include "vision/av/video_reader.h"
 
 namespace longview::av {
 
@@ -26,7 +27,7 @@ struct StreamSpan {
 
 // `demuxer` is the open file; the packets are read through another. Files up to 256 MiB, formats whose clocks jump, and
 // files whose header is silent or contradicted by their last packets are read to the end.
-Result<StreamSpan> ScanStream(const Demuxer& demuxer, int64_t max_pixels, std::stop_token stop);
+Result<StreamSpan> ScanStream(const Demuxer& demuxer, const ReaderOptions& options, std::stop_token stop);
 
 }  // namespace longview::av
 

@@ -63,7 +63,12 @@ class Reader final : public VideoReader {
   int64_t ToTicks(double time_s) const {
     return static_cast<int64_t>(std::floor((time_s + zero_s_ + kSame_s) / tick_s_));
   }
-  int64_t OffsetAt(int64_t position) const { return span_.index ? span_.index->OffsetAt(position) : 0; }
+  // What a scan found to be added to the ticks of a packet or picture that stood at this byte. `last` is the position
+  // of the one before: several pictures may share one.
+  int64_t OffsetAt(int64_t position, int64_t* last) const {
+    if (position >= 0) *last = position;
+    return span_.index ? span_.index->OffsetAt(*last) : 0;
+  }
   bool untimed() const { return span_.index && span_.index->untimed(); }
 
   Result<std::optional<Decoded>> TakeNext();
@@ -100,6 +105,8 @@ class Reader final : public VideoReader {
   int64_t pictures_out_ = 0;          // since the start of the file; for untimed streams
   std::deque<int64_t> decode_times_;  // of packets not yet come out; for untimed streams
   std::optional<int64_t> last_ticks_;
+  int64_t packet_position_ = 0;
+  int64_t picture_position_ = 0;
   int64_t jump_offset_ = 0;  // added to ticks after a jump back that no scan has told of
   std::deque<Decoded> ready_;
   Decoded current_;
@@ -113,7 +120,7 @@ Status Reader::Init() {
   if (demuxer_->still()) {
     span_.end_ticks = span_.step_ticks = std::max<int64_t>(1, static_cast<int64_t>(kStillShown_s / tick_s_));
   } else {
-    LV_ASSIGN_OR_RETURN(span_, ScanStream(*demuxer_, options_.max_pixels, stop_));
+    LV_ASSIGN_OR_RETURN(span_, ScanStream(*demuxer_, options_, stop_));
   }
   if (!demuxer_->still() && !untimed()) {
     zero_s_ = static_cast<double>(span_.first_ticks) * tick_s_;
@@ -185,7 +192,7 @@ Result<bool> Reader::Feed() {
     if (untimed()) {
       if (shown && packet_->dts != AV_NOPTS_VALUE) decode_times_.push_back(packet_->dts);
     } else if (shown && packet_->pts != AV_NOPTS_VALUE) {
-      const int64_t ticks = packet_->pts + OffsetAt(packet_->pos) + jump_offset_;
+      const int64_t ticks = packet_->pts + OffsetAt(packet_->pos, &packet_position_) + jump_offset_;
       const int64_t length = packet_->duration > 0 ? packet_->duration : span_.step_ticks;
       damage_.Sent(ToSeconds(ticks), static_cast<double>(length) * tick_s_);
     }
@@ -214,8 +221,11 @@ int64_t Reader::TicksOf(const AVFrame& frame) {
     ++pictures_out_;
     return ticks;
   }
-  if (frame.best_effort_timestamp == AV_NOPTS_VALUE) return last_ticks_ ? *last_ticks_ + step : span_.first_ticks;
-  return frame.best_effort_timestamp + OffsetAt(PositionOf(frame)) + jump_offset_;
+  const int64_t offset = OffsetAt(PositionOf(frame), &picture_position_) + jump_offset_;
+  if (frame.pts == AV_NOPTS_VALUE && last_ticks_) {
+    return *last_ticks_ + (DurationOf(frame) > 0 ? DurationOf(frame) : step);
+  }
+  return frame.best_effort_timestamp == AV_NOPTS_VALUE ? span_.first_ticks : frame.best_effort_timestamp + offset;
 }
 
 // Gives the picture its time, which always rises. False where it is damaged and must not be shown.
@@ -349,6 +359,7 @@ Status Reader::Rewind() {
   Forget();
   ++counters_.rewinds;
   pictures_out_ = 0;
+  packet_position_ = picture_position_ = 0;
   demuxer_ = std::move(demuxer);
   if (options_.decode == DecodeMode::kKeyframe) demuxer_->stream()->discard = AVDISCARD_NONKEY;
   renderer_->Rebind(demuxer_->format(), demuxer_->stream());
@@ -361,10 +372,12 @@ Result<bool> Reader::JumpBefore(double time_s, int attempt) {
   bool jumped = false;
   if (!untimed() && span_.index) {
     const std::optional<size_t> key = span_.index->KeyAt(ToTicks(time_s));
-    if (key && static_cast<int64_t>(*key) > back) {
+    // A clock that was started again makes a time ambiguous; a byte is not.
+    const bool clear = demuxer_->seeks_by_byte() || span_.index->segments() == 1;
+    if (clear && key && static_cast<int64_t>(*key) > back) {
       const FrameIndex::Key& k = span_.index->keys()[*key - static_cast<size_t>(back)];
       const std::optional<int64_t> stamp = demuxer_->seeks_by_dts() && k.dts ? k.dts : k.pts;
-      if (demuxer_->needs_scan()) {
+      if (demuxer_->seeks_by_byte()) {
         jumped = k.position >= 0 && demuxer_->SeekToByte(k.position);
       } else if (stamp) {
         jumped = demuxer_->SeekTo(*stamp);

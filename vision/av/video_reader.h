@@ -35,6 +35,9 @@ struct ReaderOptions {
   int64_t max_pixels = int64_t{8192} * 8192;  // a larger stored picture is refused before anything is allocated for it
   int target_width = 0;                       // > 0: pictures are delivered stretched to this size (bicubic from the
   int target_height = 0;                      //      whole shown picture, as preprocess.h does it)
+  // Files up to this size are read to the end when opened, so that nothing rests on their headers. Larger ones only
+  // where the header is silent, contradicted by both ends of the file, or the format's clock may jump.
+  int64_t read_all_below = int64_t{256} << 20;
 };
 
 // What `info` tells of a file. Header fields are checked against the packets.
