@@ -291,7 +291,7 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
   // The last chunk waits until the video was read to its end: where reading fails on the way, its last frame does not
   // know how long it stands, and it may be shorter than the chunks of a run in one go.
   std::optional<Chunk> held;
-  const auto consume = [&](std::vector<IngestFrame> frames) -> Status {
+  const auto consume = [&](const std::vector<IngestFrame>& frames) -> Status {
     LV_ASSIGN_OR_RETURN(Chunk chunk, encoder.Encode(frames, job.stop));
     if (held) LV_RETURN_IF_ERROR(append(held->rows));
     held = std::move(chunk);
