@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "tests/vision/video_test_util.h"
+#include "vision/picture_io.h"
 #include "vision/preprocess.h"
 
 namespace longview {
@@ -155,6 +157,26 @@ TEST(VideoPicture, StillsAreOnePictureWithoutDuration) {
     EXPECT_EQ(reader->PictureAt(1.5).status().code(), StatusCode::kOutOfRange) << file;
     ASSERT_TRUE(reader->Seek(0.0).ok());
     EXPECT_EQ(test::ReadAll(*reader).size(), 1u) << file;
+  }
+}
+
+// A photograph's bytes fill more than a probe's first look, and its name's ending then says "a pattern of files".
+TEST(VideoPicture, DetailedStillsAreReadByTheirBytes) {
+  Picture noise;
+  noise.width = 320;
+  noise.height = 240;
+  noise.rgb.resize(size_t{3} * 320 * 240);
+  uint32_t state = 1;
+  for (uint8_t& value : noise.rgb) value = static_cast<uint8_t>((state = state * 1664525u + 1013904223u) >> 24);
+  for (const char* ending : {".jpg", ".png"}) {
+    const std::string path = testing::TempDir() + "detailed" + ending;
+    ASSERT_TRUE(WritePicture(noise, path).ok());
+    const auto reader = VideoReader::Open(path, {}, {});
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    EXPECT_TRUE((*reader)->Info().still);
+    EXPECT_EQ((*reader)->Info().width, 320);
+    EXPECT_TRUE((*reader)->PictureAt(0.0).ok());
+    std::remove(path.c_str());
   }
 }
 

@@ -152,10 +152,14 @@ Status Demuxer::Probe(int64_t max_pixels, const AVInputFormat** input) {
     return ResourceError(TooLargeMessage(path, still.width, still.height, max_pixels));
   }
   const std::string name = HarmlessName(path);
-  const int score = av_probe_input_buffer2(io_.get(), input, name.c_str(), nullptr, 0, 0);
+  int score = av_probe_input_buffer2(io_.get(), input, name.c_str(), nullptr, 0, 0);
+  if (score >= 0 && *input != nullptr && NameHas((*input)->name, {"image2"})) {
+    // Told by the extension alone, which outbids what a photograph's first bytes say, and opened by pattern. Ask the
+    // bytes.
+    *input = nullptr;
+    score = av_probe_input_buffer2(io_.get(), input, "input", nullptr, 0, 0);
+  }
   if (score < 0 || *input == nullptr) return Fail("not a video or picture file that can be read", score);
-  // Told by the extension alone, and opened by pattern.
-  if (NameHas((*input)->name, {"image2"})) return Damaged(path + ": not a video or picture file that can be read");
   if (Refused(*input)) {
     return Unsupported(path + ": is no video itself but a " + (*input)->name +
                        " file; give the video files themselves");
