@@ -378,7 +378,7 @@ std::string Parser::CheckTogether() {
     if (args_.paths.size() < 2) return "needs at least one video, and " + what + " last";
     args_.text = std::move(args_.paths.back());
     args_.paths.pop_back();
-    if (PrintableText(args_.text).find_first_not_of(' ') == std::string::npos) return what + " must not be empty";
+    if (args_.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos) return what + " must not be empty";
     struct stat info {};
     if (stat(args_.text.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
       return "the last of the words is " + what + ", but '" + args_.text + "' is a file";
