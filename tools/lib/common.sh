@@ -11,21 +11,23 @@ fail() {
   exit 1
 }
 
+# A field of /etc/os-release, or nothing.
+os_release() { (. /etc/os-release && printf '%s' "${!1:-}") 2>/dev/null || true; }
+
+# Which system this is, as debian-12.
+system_id() { printf '%s-%s' "$(os_release ID)" "$(os_release VERSION_ID)"; }
+
 # Prints the package list of this system, or says why there is none. Debian 12 is tried, Ubuntu 24.04 is written for.
 package_list() {
-  local id="" version="" name="unknown"
-  if [ -r /etc/os-release ]; then
-    id=$(. /etc/os-release && printf '%s' "${ID:-}")
-    version=$(. /etc/os-release && printf '%s' "${VERSION_ID:-}")
-    name=$(. /etc/os-release && printf '%s' "${PRETTY_NAME:-$ID}")
-  fi
-  case "$id-$version" in
+  local name
+  name=$(os_release PRETTY_NAME)
+  case "$(system_id)" in
     debian-12) ;;
     ubuntu-24.04) printf '   %s: written for, but untried\n' "$name" >&2 ;;
-    *) fail "this system is $name; packages can be installed by this script on Debian 12 (tried) and Ubuntu 24.04 (untried)
+    *) fail "this system is ${name:-unknown}; packages can be installed by this script on Debian 12 (tried) and Ubuntu 24.04 (untried)
   only. Install the equivalents of tools/deps/debian-12.txt yourself and run this again with --no-install." ;;
   esac
-  printf '%s/tools/deps/%s-%s.txt' "$root" "$id" "$version"
+  printf '%s/tools/deps/%s.txt' "$root" "$(system_id)"
 }
 
 # Runs a command as root: directly, or through sudo. apt's proxy variables go along, which sudo alone would drop.
@@ -101,7 +103,8 @@ build_jobs() {
 }
 
 # build_preset PRESET [TARGET...]: configures build/PRESET and builds the targets (all if none are named). Variables for
-# CMake go into the array cmake_variables. Uses ccache where it is installed.
+# CMake go into the array cmake_variables. Uses ccache where it is installed. Warnings are errors only with the compiler that
+# the project is written with: another one may have new ones, and people who only want to run this can do nothing about them.
 cmake_variables=()
 build_preset() {
   local preset=$1 tool targets=()
@@ -114,6 +117,7 @@ build_preset() {
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
   fi
   [ $# = 0 ] || targets=(--target "$@")
+  [ "$(system_id)" = debian-12 ] || cmake_variables+=(-DLONGVIEW_WERROR=OFF)
   cmake --preset "$preset" "${cmake_variables[@]}" || fail "configuring failed: the library or tool that CMake names above is missing or too old"
   cmake --build "build/$preset" --parallel "$(build_jobs)" "${targets[@]}" || fail "the build of preset $preset failed (above)"
 }
