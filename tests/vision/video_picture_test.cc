@@ -6,10 +6,13 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "tests/support/temp_folder.h"
 #include "tests/vision/video_test_util.h"
 #include "vision/picture_io.h"
 #include "vision/preprocess.h"
@@ -49,6 +52,38 @@ TEST(VideoPicture, StoredRotationIsApplied) {
     EXPECT_EQ(Colour(p, 0.9, 0.9), "white") << file;
     EXPECT_EQ(OpenCase(file)->Info().rotation, 90) << file;
     EXPECT_FALSE(OpenCase(file)->Info().mirrored) << file;
+  }
+}
+
+// The eight orientations of EXIF, written over the one of exif6.jpg; its stored corners are green, white, red, blue.
+TEST(VideoPicture, EveryOrientationIsTurnedUpright) {
+  struct Row {
+    const char* corners[4];  // upper left, upper right, lower left, lower right
+    int rotation;
+    bool mirrored;
+  };
+  const Row rows[] = {{{"green", "white", "red", "blue"}, 0, false},   {{"white", "green", "blue", "red"}, 0, true},
+                      {{"blue", "red", "white", "green"}, 180, false}, {{"red", "blue", "green", "white"}, 180, true},
+                      {{"green", "red", "white", "blue"}, 90, true},   {{"red", "green", "blue", "white"}, 90, false},
+                      {{"blue", "white", "red", "green"}, 270, true},  {{"white", "blue", "green", "red"}, 270, false}};
+  std::ifstream in(Case("exif6.jpg"), std::ios::binary);
+  std::string jpeg((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const size_t entry = jpeg.find(std::string("\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06", 10));
+  ASSERT_NE(entry, std::string::npos);
+  TempFolder folder;
+  for (int value = 1; value <= 8; ++value) {
+    jpeg[entry + 9] = static_cast<char>(value);
+    const Result<std::unique_ptr<VideoReader>> reader = VideoReader::Open(folder.Write("o.jpg", jpeg), {}, {});
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    const Picture p = std::move(**(*reader)->Next());
+    const Row& row = rows[value - 1];
+    for (int corner = 0; corner < 4; ++corner) {
+      EXPECT_EQ(Colour(p, corner % 2 == 0 ? 0.1 : 0.9, corner < 2 ? 0.1 : 0.9), row.corners[corner])
+          << "orientation " << value << " corner " << corner;
+    }
+    EXPECT_EQ((*reader)->Info().rotation, row.rotation) << value;
+    EXPECT_EQ((*reader)->Info().mirrored, row.mirrored) << value;
+    EXPECT_EQ(p.width, value >= 5 ? 96 : 160) << value;
   }
 }
 

@@ -253,7 +253,11 @@ Status Demuxer::PickStream() {
   return Status::Ok();
 }
 
-bool Demuxer::maybe_still() const { return NameHas(format_->iformat->name, {"gif", "apng"}); }
+bool Demuxer::maybe_still() const {
+  const AVDictionaryEntry* brand = av_dict_get(format_->metadata, "major_brand", nullptr, 0);
+  return NameHas(format_->iformat->name, {"gif", "apng"}) ||
+         (brand != nullptr && NameHas(brand->value, {"avif", "mif1", "heic"}));
+}
 
 bool Demuxer::needs_scan() const {
   return (format_->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS)) != 0 ||
@@ -279,7 +283,7 @@ Result<bool> Demuxer::Read(AVPacket* packet) {
     }
     if (stop_.stop_requested()) return Cancelled();
     if (!io_status_.ok()) return io_status_;
-    if (code == AVERROR_EOF || (format_->pb != nullptr && format_->pb->eof_reached != 0)) return false;
+    if (code == AVERROR_EOF) return false;
     ++bad;
   }
   return false;

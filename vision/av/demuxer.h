@@ -39,7 +39,7 @@ class Demuxer {
   bool needs_scan() const;
   // A picture file (PNG, JPEG, ...): one picture, no duration.
   bool still() const { return still_; }
-  // A picture format that may hold several (GIF, APNG): one of one picture is a still.
+  // A picture format that may hold several (GIF, APNG, AVIF): one of one picture is a still.
   bool maybe_still() const;
   bool audio() const { return audio_; }
   // Where the earliest sound stream starts, in seconds of the container's own clock.
