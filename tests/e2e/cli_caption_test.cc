@@ -81,7 +81,7 @@ TEST_F(CliCaption, StillsAndSteps) {
   ASSERT_EQ(Run({"caption", (folder_ / "still.png").string()}).exit_code, 0);
   EXPECT_TRUE(Read(folder_ / "still.visual.en.srt").starts_with("1\n00:00:00,000 --> 00:00:01,000\n"));
   // No cue after the film, also where the sound goes on; none overlaps.
-  ASSERT_EQ(Run({"caption", CliEnvironment::Clip().string(), "--every", "300ms", "--fps", "10", "--format", "jsonl",
+  ASSERT_EQ(Run({"caption", CliEnvironment::Clip().string(), "--every", "900ms", "--fps", "3", "--format", "jsonl",
                  "--out", folder_.path().string()})
                 .exit_code,
             0);
