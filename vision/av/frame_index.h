@@ -36,8 +36,8 @@ class FrameIndex {
 
   // `tick_s`: seconds a tick. `fallback_ticks`: the length of a picture where no packet says it and there is no other
   // to tell from; > 0.
-  // `stores_pts`: the container has presentation times (AVI and raw streams do not: there one that is missing means that
-  // the others are guesses).
+  // `stores_pts`: the container has presentation times (AVI and raw streams do not: there one that is missing means
+  // that the others are guesses).
   FrameIndex(double tick_s, int64_t fallback_ticks, bool stores_pts = true);
 
   // In the file's (decoding) order; then Finish() once.
