@@ -141,7 +141,7 @@ Status Demuxer::Fail(const std::string& what, int code) const {
 Status Demuxer::Probe(int64_t max_pixels, const AVInputFormat** input) {
   const std::string& path = file_->path();
   if (file_->size() == 0) return Damaged(path + ": the file is empty");
-  std::vector<uint8_t> head(64 * 1024);
+  std::vector<uint8_t> head(size_t{64} * 1024);
   LV_ASSIGN_OR_RETURN(const size_t got, file_->ReadAt(0, head.data(), head.size()));
   head.resize(got);
   const StillHeader still = ReadStillHeader(head);
