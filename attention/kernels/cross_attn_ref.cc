@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/mla/stored_number.h"
 #include "core/ops/elementwise.h"
 #include "core/tensor/dtype.h"
 
@@ -17,19 +18,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 // Tokens that are expanded at once.
 constexpr size_t kExpandTokens = 64;
 
-float ReadNumber(CacheStore store, const void* from, size_t index) {
-  switch (store) {
-    case CacheStore::kF32:
-      return static_cast<const float*>(from)[index];
-    case CacheStore::kF16:
-      return F16ToFloat(static_cast<const uint16_t*>(from)[index]);
-    case CacheStore::kBF16:
-      return BF16ToFloat(static_cast<const uint16_t*>(from)[index]);
-    case CacheStore::kI8:
-      return static_cast<float>(static_cast<const int8_t*>(from)[index]);
-  }
-  return 0.0f;
-}
+using internal::ReadNumber;
 
 double DotDouble(const float* a, const float* b, size_t n) {
   double sum = 0.0;

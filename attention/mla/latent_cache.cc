@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "attention/mla/stored_number.h"
 #include "core/base/arena.h"
 #include "core/tensor/dtype.h"
 
@@ -32,19 +33,7 @@ struct Frame {
   size_t first_token = 0;  // within the block
 };
 
-float ReadNumber(CacheStore type, const void* from, size_t index) {
-  switch (type) {
-    case CacheStore::kF32:
-      return static_cast<const float*>(from)[index];
-    case CacheStore::kF16:
-      return F16ToFloat(static_cast<const uint16_t*>(from)[index]);
-    case CacheStore::kBF16:
-      return BF16ToFloat(static_cast<const uint16_t*>(from)[index]);
-    case CacheStore::kI8:
-      break;
-  }
-  return 0.0f;
-}
+using internal::ReadNumber;
 
 void WriteNumber(CacheStore store, float value, void* to, size_t index) {
   switch (store) {

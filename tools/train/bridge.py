@@ -3,7 +3,9 @@
 The names of the parameters are those of the exported file; the maths is that of the product (attention/bridge).
 """
 import math
+import os
 
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -30,6 +32,16 @@ def pool_tokens(vit, pool):
     step = 16 // pool
     grid = vit[:, 1:].reshape(n, pool, step, pool, step, w).mean((2, 4)).reshape(n, pool * pool, w)
     return torch.cat([vit[:, :1], grid], 1)
+
+
+def pooled_features(work, name, pool):
+    """The pooled tokens [n, T, w] float16 of a set of photographs: made from features.py's file once, then kept in `work`."""
+    path = os.path.join(work, f"pooled_{name}.pt")
+    if not os.path.exists(path):
+        vit = np.load(os.path.join(work, f"vit_{name}.npy"), mmap_mode="r")
+        parts = [pool_tokens(torch.from_numpy(np.array(vit[i:i + 200])).float(), pool).half() for i in range(0, len(vit), 200)]
+        torch.save(torch.cat(parts), path)
+    return torch.load(path, mmap=True)
 
 
 class EncoderLayer(nn.Module):

@@ -13,12 +13,11 @@ import os
 import random
 import time
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
 import data as D
-from bridge import Bridge, RetrievalHead, pool_tokens
+from bridge import Bridge, RetrievalHead, pooled_features
 from decoder import Decoder, Packing
 
 LAYER = 12
@@ -85,13 +84,7 @@ def main():
     ck = torch.load(args.checkpoint)
     bridge = Bridge(ck["scales"], ck["shape"])
     bridge.load_state_dict(ck["average"])
-    def load(s):
-        kept = os.path.join(args.work, f"pooled_{s}.pt")
-        if os.path.exists(kept):
-            return torch.load(kept)
-        vit = np.load(os.path.join(args.work, f"vit_{s}.npy"), mmap_mode="r")
-        return torch.cat([pool_tokens(torch.from_numpy(np.array(vit[i:i + 200])).float(), bridge.shape["pool"]).half() for i in range(0, len(vit), 200)])
-    frames = {s: frame_features(bridge, load(s)) for s in ("train", "dev") if os.path.exists(os.path.join(args.work, f"vit_{s}.npy"))}
+    frames = {s: frame_features(bridge, pooled_features(args.work, s, bridge.shape["pool"])) for s in ("train", "dev") if os.path.exists(os.path.join(args.work, f"vit_{s}.npy"))}
     text_train = feats["train"].float().view(len(lists["train"]), -1, feats["train"].shape[-1])
 
     frame_head, text_head = RetrievalHead(frames["train"].shape[1]), RetrievalHead(text_train.shape[-1])

@@ -14,14 +14,13 @@ import random
 import sys
 import time
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import Bridge, pool_tokens
+from bridge import SHAPE, Bridge, pooled_features
 from decoder import Decoder, Packing, Prompts
 
 
@@ -61,7 +60,7 @@ class Text:
         return torch.cat([self.kept[it] for it in items]).float()
 
 
-def upper(dec, bridge, text, rows, pack, h, t_q, groups, latents, keys, collect=None):
+def upper(dec, bridge, text, rows, pack, h, t_q, groups, latents, keys):
     """The upper half with its cross blocks: packed hidden states to packed final hidden states."""
     pos = pack.offset + text.prompts.lengths[rows].repeat_interleave(torch.tensor(pack.lengths))
     for layer in range(text.first, dec.n_layers):
@@ -197,7 +196,6 @@ def main():
     lists = {s: open(os.path.join(folder, s + ".txt")).read().split() for s in ("train", "dev")}
     scores = D.agreement({n: captions[n] for n in lists["train"]})
     dec = Decoder(args.gguf)
-    from bridge import SHAPE
     text = Text(dec, SHAPE["cross_layers"][0])
     for p in D.CAPTION_PROMPTS:
         text.prompt(p)
@@ -210,19 +208,9 @@ def main():
     vmap[torch.tensor(vocab)] = torch.arange(len(vocab))
     evocab = dec.embed[torch.tensor(vocab)].contiguous()
     print(f"{len(vocab)} tokens in use", flush=True)
+    pooled = {"train": pooled_features(args.work, "train", SHAPE["pool"])}
 
-    pooled = {}
-
-    def load_pooled(s):
-        path = os.path.join(args.work, f"pooled_{s}.pt")
-        if not os.path.exists(path):
-            vit = np.load(os.path.join(args.work, f"vit_{s}.npy"), mmap_mode="r")
-            torch.save(torch.cat([pool_tokens(torch.from_numpy(np.array(vit[i:i + 200])).float(), SHAPE["pool"]).half() for i in range(0, len(vit), 200)]), path)
-        pooled[s] = torch.load(path, mmap=True)
-
-    load_pooled("train")
-
-    some = [batches.next(16) for _ in range(1)][0][1]
+    some = batches.next(16)[1]
     scales = hidden_scales(dec, text, SHAPE["cross_layers"], some)
     bridge = Bridge(scales)
     ckpt_path = os.path.join(args.work, args.name + ".pt")
@@ -256,7 +244,7 @@ def main():
 
     def measure(names):
         if "dev" not in pooled:
-            load_pooled("dev")
+            pooled["dev"] = pooled_features(args.work, "dev", SHAPE["pool"])
         kept = {k: v.clone() for k, v in bridge.state_dict().items()}
         bridge.load_state_dict(average)
         result, answers = evaluate(dec, bridge, text, pooled["dev"][:len(names)], names, captions)
