@@ -73,8 +73,11 @@ class FrameEncoder(nn.Module):
         nn.init.eye_(self.in_proj.weight)
         nn.init.zeros_(self.in_proj.bias)
 
-    def forward(self, pooled):
+    def forward(self, pooled, keep=None):
+        """pooled [n, T, d]; keep: which of the T tokens to use (training only), all where None."""
         x = self.in_proj(self.in_norm(pooled)) + self.position
+        if keep is not None:
+            x = x[:, keep]
         for layer in self.layers:
             x = layer(x)
         return self.out_norm(x)
@@ -141,6 +144,23 @@ class Compress(nn.Module):
         """x [n, T, d_v], t [n] seconds -> latents [n, T, cut], time keys [n, T, d_r]. The norm comes before the cut."""
         c = F.rms_norm(self.down(x), (self.shape["d_c"],), self.norm, 1e-6)
         return c[..., :cut], time_rope(self.time_key(x), t[:, None], self.shape)
+
+
+class WordHead(nn.Module):
+    """Training only: which words the captions of a picture use, told from its latents, the best token speaking for each word.
+
+    It makes the encoder name what it sees long before the decoder has learned to read the latents.
+    """
+
+    def __init__(self, d_c, share):
+        """share [words]: how often each word is used, where the answer starts."""
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(len(share), d_c) * d_c ** -0.5)
+        self.bias = nn.Parameter(torch.logit(share.clamp(1e-4, 0.9)) - 4.0)
+
+    def forward(self, latents):
+        """latents [n, T, cut] -> logits [n, words]."""
+        return F.linear(latents, self.weight[:, :latents.shape[-1]]).logsumexp(1) + self.bias
 
 
 class RetrievalHead(nn.Module):

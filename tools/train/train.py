@@ -3,12 +3,12 @@
 
     train.py --data ../shared/data --gguf SmolLM2-135M-Instruct.Q4_1.gguf --work WORK --minutes 100
 
-Resumable: WORK/checkpoint.pt holds weights, their running average, the optimizer, and the minutes trained. The learning rate is a
-cosine over minutes, so that a slower machine makes fewer steps but a finished run. docs/training.md tells the why of each choice.
+Resumable: WORK/bridge.pt holds weights, their running average, the optimizer, and the minutes trained. The learning rate stays and
+then falls over the last quarter of the minutes, so that a slower machine makes fewer steps but a finished run;
+WORK/bridge_open.pt is the state before the fall, from which a longer run goes on. docs/training.md tells the why of each choice.
 """
 import argparse
 import json
-import math
 import os
 import random
 import sys
@@ -20,8 +20,11 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import SHAPE, Bridge, pooled_features
+from bridge import SHAPE, Bridge, WordHead, pooled_features
 from decoder import Decoder, Packing, Prompts
+
+WORDS = 0.02  # weight of the word head's loss beside the answers'
+FALL = 0.25  # the part of the minutes over which the learning rate falls
 
 
 class Text:
@@ -138,6 +141,41 @@ def tape(rng, k):
     return [start + step * (s + rng.uniform(0, 0.5)) for s in slots]
 
 
+def some_tokens(rng):
+    """In half of the steps a part of the patches is hidden, so that no answer leans on one of them."""
+    grid = SHAPE["pool"] ** 2
+    if rng.random() < 0.5:
+        return None
+    return torch.tensor([0] + [1 + i for i in sorted(rng.sample(range(grid), grid * 3 // 4))])
+
+
+def word_loss(head, latents, targets):
+    return F.binary_cross_entropy_with_logits(head(latents), targets, reduction="sum") / len(targets)
+
+
+def learn_words(bridge, head, pooled, targets, steps, pictures=32, lr=1e-3):
+    """The encoder and the compression first learn what the captions' words look like: sixty pictures a second, no decoder."""
+    learned = [*bridge.encoder.parameters(), *bridge.compress.down.parameters(), bridge.compress.norm, *head.parameters()]
+    opt = torch.optim.AdamW(learned, lr=lr, betas=(0.9, 0.98), weight_decay=0.05, fused=True)
+    rng, order, running = random.Random(3), [], None
+    for step in range(steps):
+        for g in opt.param_groups:
+            g["lr"] = lr * min(1.0, (step + 1) / 50) * (1.0 - 0.9 * step / steps)
+        if len(order) < pictures:
+            order = rng.sample(range(len(targets)), len(targets))
+        picked, order = torch.tensor(order[:pictures]), order[pictures:]
+        x = bridge.encoder(pooled[picked].float(), some_tokens(rng))
+        c, _ = bridge.compress(x, torch.zeros(pictures, dtype=torch.float64), rng.choice([128, 128, 64, 32]))
+        loss = word_loss(head, c, targets[picked])
+        opt.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(learned, 1.0)
+        opt.step()
+        running = float(loss.detach()) if running is None else 0.95 * running + 0.05 * float(loss.detach())
+        if step % 50 == 49:
+            print(f"words: step {step + 1} loss {running:.2f}", flush=True)
+
+
 class Batches:
     def __init__(self, names, captions, scores, text, seed, per_picture):
         self.names, self.captions, self.scores, self.text = names, captions, scores, text
@@ -186,6 +224,7 @@ def main():
     ap.add_argument("--lr", type=float, default=1e-3)
     ap.add_argument("--threads", type=int, default=os.cpu_count())
     ap.add_argument("--eval-every", type=float, default=20, help="minutes; 0: never")
+    ap.add_argument("--words", type=int, default=600, help="steps of the word head alone, before the decoder is asked")
     ap.add_argument("--name", default="bridge")
     ap.add_argument("--init", help="weights to start from")
     args = ap.parse_args()
@@ -214,14 +253,20 @@ def main():
     scales = hidden_scales(dec, text, SHAPE["cross_layers"], some)
     bridge = Bridge(scales)
     ckpt_path = os.path.join(args.work, args.name + ".pt")
-    matrices = [p for p in bridge.parameters() if p.ndim >= 2]
-    others = [p for p in bridge.parameters() if p.ndim < 2]
+    vocabulary, targets = D.word_targets(lists["train"], captions)
+    targets = torch.from_numpy(targets)
+    head = WordHead(SHAPE["d_c"], targets.mean(0))
+    print(f"{len(vocabulary)} words to tell", flush=True)
+    learned = [*bridge.parameters(), *head.parameters()]
+    matrices = [p for p in learned if p.ndim >= 2]
+    others = [p for p in learned if p.ndim < 2]
     opt = torch.optim.AdamW([dict(params=matrices, weight_decay=0.05), dict(params=others, weight_decay=0.0)], lr=args.lr, betas=(0.9, 0.98), fused=True)
     step, minutes, log = 0, 0.0, []
     average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
     if os.path.exists(ckpt_path):
         ck = torch.load(ckpt_path)
         bridge.load_state_dict(ck["model"])
+        head.load_state_dict(ck["head"])
         for b, s in zip(bridge.cross, ck["scales"]):
             b.scale = s
         scales = ck["scales"]
@@ -229,18 +274,24 @@ def main():
         average, step, minutes, log = ck["average"], ck["step"], ck["minutes"], ck["log"]
     elif args.init:
         ck = torch.load(args.init)
-        bridge.load_state_dict(ck["average"])
+        bridge.load_state_dict(ck["model"])
+        head.load_state_dict(ck["head"])
         scales = ck["scales"]
         for b, s in zip(bridge.cross, scales):
             b.scale = s
         average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
     print("scales", [round(s, 2) for s in scales], "parameters", sum(p.numel() for p in bridge.parameters()), flush=True)
     rng = random.Random(step + 7)
-    last_eval, began, running = minutes, time.time(), None
+    last_eval, running, falling = minutes, None, minutes > (1.0 - FALL) * args.minutes
 
-    def save():
-        torch.save(dict(model=bridge.state_dict(), average=average, opt=opt.state_dict(), step=step, minutes=minutes, log=log, scales=scales, shape=bridge.shape), ckpt_path + ".tmp")
-        os.replace(ckpt_path + ".tmp", ckpt_path)
+    def save(path):
+        torch.save(dict(model=bridge.state_dict(), head=head.state_dict(), average=average, opt=opt.state_dict(), step=step, minutes=minutes,
+                        log=log, scales=scales, shape=bridge.shape), path + ".tmp")
+        os.replace(path + ".tmp", path)
+
+    if step == 0 and not args.init:
+        learn_words(bridge, head, pooled["train"], targets, args.words)
+        average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
 
     def measure(names):
         if "dev" not in pooled:
@@ -254,8 +305,11 @@ def main():
 
     while minutes < args.minutes:
         t0 = time.time()
-        part = minutes / args.minutes
-        lr = args.lr * min(1.0, (step + 1) / 80) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * part)))
+        left = 1.0 - minutes / args.minutes
+        if left < FALL and not falling:
+            falling = True
+            save(ckpt_path.replace(".pt", "_open.pt"))
+        lr = args.lr * min(1.0, (step + 1) / 80) * (1.0 if left > FALL else 0.02 + 0.98 * left / FALL)
         for g in opt.param_groups:
             g["lr"] = lr
         picked, items = batches.next(args.pictures)
@@ -266,9 +320,10 @@ def main():
             ts = tape(rng, k)
             times += ts
             asked += [0.0 if k == 1 and rng.random() < 0.6 else t for t in ts]
-        x = bridge.encoder(pooled["train"][torch.tensor(picked)].float())
+        x = bridge.encoder(pooled["train"][torch.tensor(picked)].float(), some_tokens(rng))
         t = torch.tensor(times, dtype=torch.float64)
         c, r = bridge.compress(x, t, cut)
+        told = word_loss(head, c, targets[torch.tensor(picked)])
         groups = args.pictures // k
         c, r = c.reshape(groups, -1, c.shape[-1]), r.reshape(groups, -1, r.shape[-1])
         rows = torch.tensor([p for p, _ in items])
@@ -278,10 +333,10 @@ def main():
         target = torch.tensor([tok for _, ids in items for tok in list(ids[1:]) + [text.prompts.end]])
         loss = F.cross_entropy(F.linear(h, evocab), vmap[target])
         opt.zero_grad()
-        loss.backward()
+        (loss + WORDS * told).backward()
         torch.nn.utils.clip_grad_norm_(bridge.parameters(), 1.0)
         opt.step()
-        decay = min(0.995, 1 - 10 / (step + 20))
+        decay = min(0.998, 1 - 10 / (step + 20))
         with torch.no_grad():
             torch._foreach_lerp_(list(average.values()), [v for v in bridge.state_dict().values()], 1 - decay)
         step += 1
@@ -289,15 +344,15 @@ def main():
         running = value if running is None else 0.98 * running + 0.02 * value
         minutes += (time.time() - t0) / 60
         if step % 20 == 0:
-            print(f"step {step} min {minutes:.1f} loss {running:.4f} lr {lr:.2e} k {k} {time.time() - t0:.2f}s", flush=True)
+            print(f"step {step} min {minutes:.1f} loss {running:.4f} words {float(told.detach()):.2f} lr {lr:.2e} k {k} {time.time() - t0:.2f}s", flush=True)
         if step % 100 == 0:
-            save()
+            save(ckpt_path)
         if args.eval_every and minutes - last_eval >= args.eval_every:
             last_eval = minutes
             measure(lists["dev"][:200])
     if args.eval_every:
         measure(lists["dev"])
-    save()
+    save(ckpt_path)
 
 
 if __name__ == "__main__":
