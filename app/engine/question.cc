@@ -109,18 +109,52 @@ size_t EventOfNeighbour(const std::vector<Word>& words, QuestionPlan::Kind* kind
   return 0;
 }
 
-// "What happens at 12:40?", "What do you see at 1:02:03": nothing but the time is asked about.
-bool AsksWhatHappensAt(const std::vector<Word>& words, std::string_view question) {
+bool IsTimeWord(const std::string& word) {
+  constexpr std::array<std::string_view, 20> kUnits = {"hour", "hours",  "h",       "minute", "minutes", "min", "mins",
+                                                       "m",    "second", "seconds", "sec",    "secs",    "s",   "and",
+                                                       "to",   "the",    "mark",    "half",   "an",      "in"};
+  if (!word.empty() && std::isdigit(static_cast<unsigned char>(word.front())) != 0) return true;
+  return IsOneOf(word, kUnits);
+}
+
+// The end of the phrase of time that begins at word `from` ("at 12:40", "between 1:00 and 2:00"); `from` where none
+// does.
+size_t EndOfTime(const std::vector<Word>& words, std::string_view question, size_t from) {
+  constexpr std::array<std::string_view, 7> kBefore = {"at", "around", "about", "near", "between", "from", "after"};
+  if (!IsOneOf(words[from].lower, kBefore)) return from;
+  size_t end = from + 1;
+  while (end < words.size() && IsTimeWord(words[end].lower)) ++end;
+  const size_t stop = end < words.size() ? words[end].begin : question.size();
+  return TimeInQuestion(question.substr(words[from].begin, stop - words[from].begin)) ? end : from;
+}
+
+// The question without the time that it names at its end or at its beginning, which reaches the attention as a number:
+// the bridge learned its questions so. Empty where nothing else is left.
+std::string WithoutTime(const std::vector<Word>& words, std::string_view question) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t end = EndOfTime(words, question, i);
+    if (end == i) continue;
+    if (end == words.size()) {
+      std::string_view kept = question.substr(0, words[i].begin);
+      while (!kept.empty() && (IsSpace(kept.back()) || kept.back() == ',')) kept.remove_suffix(1);
+      return kept.empty() ? std::string() : std::string(kept) + "?";
+    }
+    if (i == 0) {
+      std::string kept(question.substr(words[end].begin));
+      if (kept.front() >= 'a' && kept.front() <= 'z') kept.front() = static_cast<char>(kept.front() - 'a' + 'A');
+      return kept;
+    }
+  }
+  return std::string(question);
+}
+
+// "What happens?", "What do you see?": nothing in particular is asked about.
+bool AsksWhatHappens(const std::vector<Word>& words) {
   constexpr std::array<std::string_view, 16> kEmpty = {"happens", "happened", "is",   "happening", "was", "going",
                                                        "on",      "do",       "does", "we",        "you", "i",
                                                        "see",     "can",      "be",   "seen"};
-  constexpr std::array<std::string_view, 5> kAt = {"at", "around", "about", "near", "between"};
-  if (!StartsWith(words, {"what"}) || !TimeInQuestion(question)) return false;
-  for (size_t i = 1; i < words.size(); ++i) {
-    if (IsOneOf(words[i].lower, kAt)) return true;
-    if (!IsOneOf(words[i].lower, kEmpty)) return false;
-  }
-  return false;
+  return words.size() > 1 && StartsWith(words, {"what"}) &&
+         std::all_of(words.begin() + 1, words.end(), [&](const Word& word) { return IsOneOf(word.lower, kEmpty); });
 }
 
 }  // namespace
@@ -141,7 +175,10 @@ QuestionPlan PlanQuestion(std::string_view question) {
     plan.prompt = kWhatHappens;
     return plan;
   }
-  if (AsksWhatHappensAt(words, question)) plan.prompt = kWhatHappens;
+  if (TimeInQuestion(question)) {
+    const std::string rest = WithoutTime(words, question);
+    if (!rest.empty()) plan.prompt = AsksWhatHappens(Words(rest)) ? std::string(kWhatHappens) : rest;
+  }
   return plan;
 }
 

@@ -51,11 +51,27 @@ TEST(Question, ATimeAloneIsAskedInTheTrainedWords) {
   }
 }
 
+TEST(Question, ATimeIsLeftOutOfThePrompt) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"What color is the car at 12:40?", "What color is the car?"},
+      {"Is there a dog around 1 hour 20 minutes?", "Is there a dog?"},
+      {"At 12:40, what is the man doing?", "What is the man doing?"},
+      {"Who is in the picture between 1:00 and 2:00", "Who is in the picture?"},
+      {"What is the man at the table doing?", "What is the man at the table doing?"},
+      {"What is the man doing at 12:40 with the dog?", "What is the man doing at 12:40 with the dog?"},
+      {"At 12:40?", "At 12:40?"},
+  };
+  for (const auto& [question, prompt] : cases) {
+    const QuestionPlan plan = PlanQuestion(question);
+    EXPECT_EQ(plan.kind, Kind::kPlain) << question;
+    EXPECT_EQ(plan.prompt, prompt) << question;
+  }
+}
+
 TEST(Question, OtherQuestionsStayAsTheyAre) {
-  for (const char* question :
-       {"What is the dog doing?", "What color is the car at 12:40?", "When you look at the dog, what do you feel?",
-        "When?", "Where is the dog?", "What did the man carry before he sat down?", "", "   ", "What happens?",
-        "When is", "Is there a dog before the man?", "What happens before"}) {
+  for (const char* question : {"What is the dog doing?", "When you look at the dog, what do you feel?", "When?",
+                               "Where is the dog?", "What did the man carry before he sat down?", "", "   ",
+                               "What happens?", "When is", "Is there a dog before the man?", "What happens before"}) {
     const QuestionPlan plan = PlanQuestion(question);
     EXPECT_EQ(plan.kind, Kind::kPlain) << question;
     EXPECT_EQ(plan.prompt, question) << question;
