@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/engine/budget.h"
+#include "app/engine/compare.h"
 #include "app/engine/events.h"
 #include "app/engine/settings.h"
 #include "core/base/progress.h"
