@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/engine/settings.h"
@@ -52,6 +53,9 @@ struct CompareReport {
   double reference_nll = 0.0;    // the reference's own
   // Numbers of a latent that each cross-attention layer keeps under mla_layers, chosen by measurement.
   std::vector<int> layer_cuts;
+  // The same cuts under mla in bf16, where one latent of full size is kept and each layer reads its first numbers:
+  // seconds a token and KL, beside those of the row mla 128 bf16.
+  std::optional<double> layer_cuts_token_s, layer_cuts_kl;
   // What `auto` saves against fixed sizes of the same NLL, by storage type: 1 - bytes / bytes of the fixed sizes,
   // interpolated; absent where they were not measured or do not bracket it.
   struct Saving {

@@ -53,6 +53,9 @@ Status CheckSampling(const SamplingSettings& options) {
   if (!(options.fps > 0.0) || options.fps > 1000.0) {
     return InvalidArgument("fps " + NumberText(options.fps) + " is not above 0 and at most 1000");
   }
+  if (options.latent < 0 || options.latent > 1024) {
+    return InvalidArgument("an index cannot keep " + std::to_string(options.latent) + " numbers of a latent");
+  }
   return Status::Ok();
 }
 
@@ -82,7 +85,9 @@ Status CheckCache(const CacheOptions& options) {
 
 std::string SamplingText(const SamplingSettings& options) {
   return "decode=" + std::string(DecodingName(options.decoding)) + " fps=" + NumberText(options.fps) +
-         " max_frames=" + std::to_string(options.max_frames) + " scenes=" + (options.scene_changes ? "1" : "0");
+         " max_frames=" + std::to_string(options.max_frames) + " scenes=" + (options.scene_changes ? "1" : "0") +
+         // Left out where all are kept, so that indexes made before there was a choice keep their names.
+         (options.latent == 0 ? "" : " latent=" + std::to_string(options.latent));
 }
 
 std::string SamplingHash(const SamplingSettings& options) {

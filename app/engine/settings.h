@@ -36,6 +36,7 @@ struct SamplingSettings {
   bool scene_changes = true;  // also the first picture after each change of shot
   uint64_t max_frames = 0;    // kept frames at most, spread over the video by lowering fps; 0: no limit
   Decoding decoding = Decoding::kExact;
+  int latent = 0;  // numbers of a latent that the index keeps, one of the model's cuts; 0: all
 };
 
 // CacheOptions::latent: each frame keeps as many numbers as it needs.
