@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 // What the reference answers to each question: together 208 tokens. Its end mark is not chosen before.
 constexpr size_t kAnswerTokens = 26;
 // Further tokens that are timed one by one after each question's first.
-constexpr size_t kTimedTokens = 3;
+constexpr size_t kTimedTokens = 2;
 // Of the memory that is free, what a row may take: the rest is the system's and the decoder's.
 constexpr double kMemoryShare = 0.8;
 

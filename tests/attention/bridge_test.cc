@@ -310,8 +310,8 @@ TEST_F(BridgeTest, WhatACutLoses) {
 
 TEST(ChooseCuts, SpendsTheAllowedLossWhereItSavesMost) {
   const std::vector<size_t> cuts = {32, 64, 128};
-  // Item 0 needs little, item 1 needs all: the middle for both would lose 0.01 + 0.5.
-  const std::vector<std::vector<double>> losses = {{0.02, 0.01, 0.0}, {0.9, 0.5, 0.0}};
+  // Item 0 needs little: 32 numbers lose no more than 64. Item 1 has the rest of what the middle for both would lose.
+  const std::vector<std::vector<double>> losses = {{0.01, 0.01, 0.0}, {0.9, 0.5, 0.0}};
   EXPECT_EQ(ChooseCuts(losses, cuts), (std::vector<size_t>{32, 64}));
   // Items alike stay at the middle.
   EXPECT_EQ(ChooseCuts({{0.4, 0.1, 0.0}, {0.4, 0.1, 0.0}}, cuts), (std::vector<size_t>{64, 64}));

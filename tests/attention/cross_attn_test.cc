@@ -17,6 +17,7 @@
 #include "core/base/arena.h"
 #include "core/io/weights.h"
 #include "core/tensor/dtype.h"
+#include "tests/attention/cross_attn_problem.h"
 #include "tests/support/compare.h"
 
 namespace longview {
