@@ -21,6 +21,8 @@ struct CompareOptions {
   SamplingSettings sampling;
   bool all = false;  // every mode in every storage type; otherwise the default rows
   int groups = 0;    // key-value groups of gqa; 0: the model's
+  // What a row's cache may take; larger ones are predicted. 0: four fifths of the memory that is free.
+  uint64_t memory_bytes = 0;
 };
 
 // The lengths of film for which a row says what it would take.

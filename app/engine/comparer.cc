@@ -44,6 +44,11 @@ double LogSum(std::span<const float> logits) {
   return static_cast<double>(high) + std::log(sum);
 }
 
+uint64_t MemoryLimit(const CompareOptions& options) {
+  if (options.memory_bytes > 0) return options.memory_bytes;
+  return static_cast<uint64_t>(kMemoryShare * static_cast<double>(AvailableMemory()));
+}
+
 // One question and what the reference said to it.
 struct Question {
   ChatPrompt prompt;
@@ -237,8 +242,7 @@ Status Comparer::FillRow(CompareRow* row, const CompareOptions& options) {
         static_cast<uint64_t>(frames * static_cast<double>(config.tokens_per_frame()) * row->bytes_per_token);
   }
   if (row->mode == "gqa" || row->mode == "mqa") row->note = "the means of the heads' keys and values";
-  const auto available = static_cast<double>(AvailableMemory());
-  if (static_cast<double>(plan.bytes) > kMemoryShare * available) {
+  if (plan.bytes > MemoryLimit(options)) {
     row->note = "does not fit into the memory that is free";
     return Status::Ok();
   }
@@ -289,6 +293,10 @@ std::vector<CompareReport::Saving> AutoSavings(const std::vector<CompareRow>& ro
 Result<CompareReport> Comparer::Run(const CompareOptions& options, const CompareRowSink& on_row) {
   CompareReport report;
   const BridgeConfig& config = parts_.bridge->config;
+  CacheForm pooled;
+  pooled.mode = CacheMode::kGqa;
+  pooled.groups = static_cast<size_t>(options.groups);
+  LV_RETURN_IF_ERROR(CheckForm(config, pooled));
   std::vector<CompareRow> rows = CompareRows(options, static_cast<int>(config.cache_shape().groups));
   total_ = static_cast<double>(rows.size() + 1);
   CompareRow latents;
@@ -297,7 +305,7 @@ Result<CompareReport> Comparer::Run(const CompareOptions& options, const Compare
   LV_ASSIGN_OR_RETURN(CachePlan plan, Plan(latents));
   report.frames = video_.index->frames();
   report.tokens = plan.tokens;
-  if (static_cast<double>(plan.bytes) > kMemoryShare * static_cast<double>(AvailableMemory())) {
+  if (plan.bytes > MemoryLimit(options)) {
     return ResourceError("not even the latents of " + video_.name + " fit into the memory that is free");
   }
   LV_ASSIGN_OR_RETURN(latents_, Load(std::move(plan)));

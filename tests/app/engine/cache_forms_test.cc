@@ -102,6 +102,33 @@ TEST_F(EngineForms, ABudgetKnowsTheModel) {
   EXPECT_EQ(plan->latent, 128);
 }
 
+TEST_F(EngineForms, WhatDoesNotFitIsPredicted) {
+  const auto engine = MakeEngine();
+  std::stop_source stop;
+  JobContext job;
+  job.stop = stop.get_token();
+  CompareOptions options;
+  options.memory_bytes = 2'000'000;  // latents fit, keys and values of every head do not
+  std::vector<CompareRow> rows;
+  (void)engine->Compare(clip_, options, job, [&](const CompareRow& row) {
+    rows.push_back(row);
+    if (row.mode == "gqa") stop.request_stop();
+  });
+  ASSERT_GE(rows.size(), 4u);
+  for (const CompareRow& row : rows) {
+    if (row.mode != "mha") continue;
+    EXPECT_FALSE(row.measured);
+    EXPECT_FALSE(row.bytes || row.nll || row.kl || row.agreement || row.first_token_s || row.token_s);
+    EXPECT_GT(row.predicted_bytes, options.memory_bytes);
+    EXPECT_NE(row.note.find("memory"), std::string::npos);
+  }
+  options.memory_bytes = 1000;
+  EXPECT_EQ(engine->Compare(clip_, options).status().code(), StatusCode::kResource);
+  options = {};
+  options.groups = 2;  // of nine heads
+  EXPECT_EQ(engine->Compare(clip_, options).status().code(), StatusCode::kInvalidArgument);
+}
+
 TEST_F(EngineForms, AComparisonGivesRowsAsItGoesAndStops) {
   const auto engine = MakeEngine();
   std::stop_source stop;
