@@ -209,10 +209,9 @@ TEST(ArgsTest, HelpAndVersion) {
   EXPECT_EQ(help.exit_code, kExitDone);
   EXPECT_EQ(help.err, "");
   // Commands that do not exist yet are not promised.
-  for (const char* absent : {"compare", "selftest", "bench"})
-    EXPECT_EQ(help.out.find(absent), std::string::npos) << absent;
-  for (const char* command :
-       {"ask", "search", "caption", "index", "frames", "info", "models", "library", "doctor", "gui"}) {
+  EXPECT_EQ(help.out.find("selftest"), std::string::npos);
+  for (const char* command : {"ask", "search", "caption", "index", "compare", "frames", "info", "models", "library",
+                              "doctor", "bench", "gui"}) {
     EXPECT_NE(help.out.find(std::string("\n  ") + command + " "), std::string::npos) << command;
     const ParseOutcome one = ParseCommandLine({command, "--help"});
     EXPECT_EQ(one.exit_code, kExitDone);
