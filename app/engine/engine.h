@@ -18,6 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "app/engine/bench.h"
+#include "app/engine/budget.h"
+#include "app/engine/compare.h"
 #include "app/engine/events.h"
 #include "app/engine/settings.h"
 #include "core/base/progress.h"
@@ -46,6 +49,9 @@ struct EngineOptions {
 struct IndexOptions {
   SamplingSettings sampling;
   bool rebuild = false;  // throw away what is there
+  // Not 0: an index that is there and keeps at least so many numbers of a latent (kLatentAuto: all) is as good as one
+  // that keeps all.
+  int latent_needed = 0;
 };
 
 struct AskOptions {
@@ -67,6 +73,7 @@ struct AskCallbacks {
 
 struct SearchOptions {
   SamplingSettings sampling;
+  CacheOptions cache;
   int limit = 10;              // moments returned, >= 1
   std::optional<TimeSpan> at;  // only frames in this span
 };
@@ -124,6 +131,18 @@ class Engine {
   // The moments that fit the words best.
   Result<SearchResult> Search(const std::vector<std::filesystem::path>& videos, std::string_view words,
                               const SearchOptions& options, const JobContext& job = {});
+
+  // Every cache mode side by side on one video (indexing it first where needed): size, speed and what is lost against
+  // mha in fp32, measured now; rows that do not fit into memory are predicted (CompareRow::measured). Rows are given to
+  // `on_row` as they are done, and stand where the call is cancelled later. progress: rows, the reference being one.
+  Result<CompareReport> Compare(const std::filesystem::path& video, const CompareOptions& options,
+                                const JobContext& job = {}, const CompareRowSink& on_row = {});
+
+  // Measures the machine and the kernels; loads the model, with the ViT in bf16. progress: steps.
+  Result<BenchReport> Bench(const JobContext& job = {});
+
+  // SolveBudget for this model; loads config.json only, so that it may follow a slider.
+  Result<BudgetPlan> PlanBudget(const BudgetRequest& request);
 
   // Captions one video or still, event by event in time order, each given to `on_caption` once no later segment can
   // still be merged into it. A Status returned by on_caption ends the call with it. progress: seconds read, then
