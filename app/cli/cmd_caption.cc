@@ -44,6 +44,16 @@ CaptionOptions EngineOptionsOf(const Args& args) {
   return options;
 }
 
+// What --dry-run adds up over the files that are to be captioned.
+struct DryTotals {
+  size_t files = 0;
+  size_t measured = 0;  // of these, estimated by earlier work
+  double film_s = 0.0;
+  double seconds = 0.0;
+  uint64_t index_bytes = 0;
+  uint64_t output_bytes = 0;
+};
+
 class CaptionRun {
  public:
   explicit CaptionRun(const Context& context) : context_(context), options_(context.args.caption) {}
@@ -59,8 +69,10 @@ class CaptionRun {
   void Finish(size_t task, CaptionOutcome outcome, const Status& status);
   void ShowProgress();
   void Event(const char* name, nlohmann::ordered_json fields);
+  nlohmann::ordered_json Estimate(size_t task, DryTotals* totals);
   int DryRun();
   int Report();
+  void SayFailed(size_t failed);
 
   const Context& context_;
   const CaptionArgs& options_;
@@ -269,88 +281,93 @@ void CaptionRun::ShowProgress() {
                      {"eta_s", state.eta_s ? nlohmann::ordered_json(Rounded(*state.eta_s)) : nullptr}});
 }
 
-// What would be done, without a model, without a folder being made and without decoding more than the first pictures.
-int CaptionRun::DryRun() {
+// What one file would take; its JSON, and its part of the sums.
+nlohmann::ordered_json CaptionRun::Estimate(size_t index, DryTotals* totals) {
   constexpr uint64_t kCaptionBytes = 120;  // in one output
+  const CaptionTask& task = plan_.tasks[index];
+  CaptionOutcome& outcome = manifest_.outcomes[index];
+  nlohmann::ordered_json entry = {{"video", ValidUtf8(outcome.video)}};
+  const auto fail = [&](const Status& status) {
+    outcome.state = status.code() == StatusCode::kCancelled ? CaptionState::kNotDone : CaptionState::kFailed;
+    if (outcome.state == CaptionState::kFailed) context_.terminal.Message(status.message());
+    entry.update({{"state", "failed"}, {"error", ValidUtf8(status.message())}});
+    return entry;
+  };
+  const Result<std::string> fingerprint = Fingerprint(task.input, {context_.stop, {}});
+  if (!fingerprint.ok()) return fail(fingerprint.status());
+  outcome.fingerprint = *fingerprint;
+  const Result<MediaInfo> info = context_.engine.Info(task.input, context_.args.sampling, {context_.stop, {}});
+  if (!info.ok()) return fail(info.status());
+  const auto pending = outputs_->FindPending(task, false, &outcome);
+  if (!pending.ok()) return fail(pending.status());
+  if (pending->empty()) {
+    outcome.state = CaptionState::kSkipped;
+    entry["state"] = "skipped";
+    return entry;
+  }
+  const bool indexed = info->index && info->index->state == IndexState::kComplete;
+  const CaptionEstimate estimate =
+      context_.engine.EstimateCaption(info->duration_s, EngineOptionsOf(context_.args), indexed);
+  const uint64_t bytes = estimate.captions * kCaptionBytes * pending->size();
+  ++totals->files;
+  totals->film_s += info->duration_s;
+  totals->seconds += estimate.seconds;
+  totals->index_bytes += estimate.index_bytes;
+  totals->output_bytes += bytes;
+  if (estimate.measured) ++totals->measured;
+  entry.update({{"state", "to_do"},
+                {"duration_s", Rounded(info->duration_s)},
+                {"frames", estimate.frames},
+                {"captions", estimate.captions},
+                {"indexed", indexed},
+                {"index_bytes", estimate.index_bytes},
+                {"output_bytes", bytes},
+                {"seconds", Rounded(estimate.seconds)}});
+  return entry;
+}
+
+// What would be done, without a model, and without a folder being made.
+int CaptionRun::DryRun() {
+  DryTotals totals;
   nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
-  size_t todo = 0;
-  size_t finished = 0;
-  uint64_t index_bytes = 0;
-  uint64_t output_bytes = 0;
-  double seconds = 0.0;
-  double film_s = 0.0;
-  bool measured = true;
   for (size_t i = 0; i < plan_.tasks.size(); ++i) {
-    const CaptionTask& task = plan_.tasks[i];
-    CaptionOutcome& outcome = manifest_.outcomes[i];
-    if (context_.stop.stop_requested()) return Fail(context_, Cancelled());
     context_.terminal.ShowProgress("Looking at the files",
                                    {static_cast<double>(i), static_cast<double>(plan_.tasks.size())});
-    const auto fail = [&](const Status& status) {
-      outcome.state = CaptionState::kFailed;
-      context_.terminal.Message(status.message());
-      inputs.push_back(
-          {{"video", ValidUtf8(outcome.video)}, {"state", "failed"}, {"error", ValidUtf8(status.message())}});
-    };
-    Result<std::string> fingerprint = Fingerprint(task.input, {context_.stop, {}});
-    if (fingerprint.ok()) outcome.fingerprint = *fingerprint;
-    const Result<MediaInfo> info = context_.engine.Info(task.input, context_.args.sampling, {context_.stop, {}});
-    if (info.status().code() == StatusCode::kCancelled) return Fail(context_, info.status());
-    if (!fingerprint.ok() || !info.ok()) {
-      fail(info.ok() ? fingerprint.status() : info.status());
-      continue;
-    }
-    const auto pending = outputs_->FindPending(task, false, &outcome);
-    if (!pending.ok()) {
-      fail(pending.status());
-      continue;
-    }
-    if (pending->empty()) {
-      ++finished;
-      inputs.push_back({{"video", ValidUtf8(outcome.video)}, {"state", "skipped"}});
-      continue;
-    }
-    const bool indexed = info->index && info->index->state == IndexState::kComplete;
-    const CaptionEstimate estimate =
-        context_.engine.EstimateCaption(info->duration_s, EngineOptionsOf(context_.args), indexed);
-    ++todo;
-    film_s += info->duration_s;
-    seconds += estimate.seconds;
-    measured = measured && estimate.measured;
-    index_bytes += estimate.index_bytes;
-    const uint64_t bytes = estimate.captions * kCaptionBytes * pending->size();
-    output_bytes += bytes;
-    inputs.push_back({{"video", ValidUtf8(outcome.video)},
-                      {"state", "to_do"},
-                      {"duration_s", Rounded(info->duration_s)},
-                      {"frames", estimate.frames},
-                      {"captions", estimate.captions},
-                      {"indexed", indexed},
-                      {"index_bytes", estimate.index_bytes},
-                      {"output_bytes", bytes},
-                      {"seconds", Rounded(estimate.seconds)}});
+    inputs.push_back(Estimate(i, &totals));
+    if (context_.stop.stop_requested()) return Fail(context_, Cancelled());
   }
   context_.terminal.ClearProgress();
   const size_t failed = CountState(manifest_, CaptionState::kFailed);
+  const size_t skipped = CountState(manifest_, CaptionState::kSkipped);
+  const bool measured = totals.files > 0 && totals.measured == totals.files;
   if (context_.args.json) {
     PrintJson(context_, {{"dry_run", true},
-                         {"to_do", todo},
-                         {"skipped", finished},
+                         {"to_do", totals.files},
+                         {"skipped", skipped},
                          {"failed", failed},
-                         {"film_s", Rounded(film_s)},
-                         {"seconds", Rounded(seconds)},
+                         {"film_s", Rounded(totals.film_s)},
+                         {"seconds", Rounded(totals.seconds)},
                          {"measured", measured},
-                         {"index_bytes", index_bytes},
-                         {"output_bytes", output_bytes},
+                         {"index_bytes", totals.index_bytes},
+                         {"output_bytes", totals.output_bytes},
                          {"inputs", inputs}});
   } else {
-    context_.terminal.Print(
-        std::to_string(todo) + " to caption (" + FormatDuration(film_s) + " of film), " + std::to_string(finished) +
-        " already finished, " + std::to_string(failed) + " that cannot be read\nabout " + FormatDuration(seconds) +
-        (measured ? ", by what such work took here before" : ", a rough guess: little was captioned here yet") +
-        "\nabout " + FormatSize(index_bytes) + " of indexes and " + FormatSize(output_bytes) + " of captions\n");
+    context_.terminal.Print(std::to_string(totals.files) + " to caption (" + FormatDuration(totals.film_s) +
+                            " of film), " + std::to_string(skipped) + " already finished\n");
+    if (totals.files > 0) {
+      context_.terminal.Print("about " + FormatDuration(totals.seconds) +
+                              (measured ? ", by what such work took here before" : ", a rough guess") + "\nabout " +
+                              FormatSize(totals.index_bytes) + " of indexes and " + FormatSize(totals.output_bytes) +
+                              " of captions\n");
+    }
   }
+  if (failed > 0) SayFailed(failed);
   return failed > 0 ? kExitSomeFailed : kExitDone;
+}
+
+void CaptionRun::SayFailed(size_t failed) {
+  context_.terminal.Message(std::to_string(failed) + " of " + std::to_string(manifest_.outcomes.size()) +
+                            " inputs failed");
 }
 
 int CaptionRun::Report() {
@@ -378,10 +395,7 @@ int CaptionRun::Report() {
   } else if (skipped > 0) {
     context_.terminal.Print(std::to_string(skipped) + " already finished\n");
   }
-  if (failed > 0) {
-    context_.terminal.Message(std::to_string(failed) + " of " + std::to_string(manifest_.outcomes.size()) +
-                              " inputs failed");
-  }
+  if (failed > 0) SayFailed(failed);
   if (manifest_.cancelled) return Fail(context_, Cancelled());
   if (!fatal_.ok()) return Fail(context_, fatal_);
   return failed > 0 || !manifest_status.ok() ? kExitSomeFailed : kExitDone;
