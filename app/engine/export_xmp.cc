@@ -22,7 +22,8 @@ constexpr const char* kSettings = "settings";
 constexpr const char* kInput = "input";
 constexpr int kMaxDepth = 200;  // of elements; a sidecar has about ten
 
-constexpr unsigned kParse = pugi::parse_full | pugi::parse_ws_pcdata;
+// As a fragment, so that line breaks between the top elements stay too.
+constexpr unsigned kParse = pugi::parse_full | pugi::parse_ws_pcdata | pugi::parse_fragment;
 
 std::string_view LocalName(std::string_view name) {
   const size_t colon = name.find(':');

@@ -325,8 +325,8 @@ TEST(CaptionManifestTest, IsValidJsonWhateverTheNames) {
   CaptionManifest manifest;
   manifest.run = NewRunName();
   EXPECT_NE(manifest.run, NewRunName());
-  manifest.outcomes.push_back({"bad\xff\n.mp4", CaptionState::kDone, "fp", {"bad\xff.srt"}, 3, 1.5, ""});
-  manifest.outcomes.push_back({"b.mp4", CaptionState::kFailed, "", {}, 0, 0.0, "b.mp4: is empty"});
+  manifest.outcomes.push_back({"bad\xff\n.mp4", CaptionState::kDone, "fp", {"bad\xff.srt"}, 3, 1.5, "", "k", 0});
+  manifest.outcomes.push_back({"b.mp4", CaptionState::kFailed, "", {}, 0, 0.0, "b.mp4: is empty", "k2", 0});
   manifest.outcomes.emplace_back().video = "c.mp4";
   const Result<fs::path> path = WriteManifest(manifest, folder.path());
   ASSERT_TRUE(path.ok());

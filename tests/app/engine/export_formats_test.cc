@@ -205,7 +205,9 @@ TEST(CaptionFormats, PlayersReadWhatWasMeant) {
     for (size_t i = 0; i < spans.size(); ++i) {
       EXPECT_NEAR(spans[i].first, wanted[i].first, 0.0011) << name << " " << i;
       EXPECT_NEAR(spans[i].second, wanted[i].second, 0.0021) << name << " " << i;
-      if (i > 0) EXPECT_LE(spans[i - 1].second, spans[i].first + 1e-6) << name << " " << i;
+      if (i > 0) {
+        EXPECT_LE(spans[i - 1].second, spans[i].first + 1e-6) << name << " " << i;
+      }
     }
     const test::RunOutcome text =
         test::RunProcess({"ffmpeg", "-v", "error", "-i", (folder / name).string(), "-f", "srt", "-"});
