@@ -12,6 +12,8 @@
 #include <memory>
 #include <utility>
 
+#include "app/cli/args_caption.h"
+#include "app/cli/args_values.h"
 #include "app/engine/time_format.h"
 #include "app/engine/time_text.h"
 #include "app/engine/utf8.h"
@@ -21,58 +23,6 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-const char* const kEverywhere = "Everywhere";
-const char* const kReading = "Reading the video";
-
-// CLI11 takes a word in brackets for a list, wherever several words may stand. Such words travel with this in front.
-constexpr std::string_view kLiteral = "\x01longview-literal:";
-
-std::string MarkLiteral(const std::string& word) {
-  const bool in_brackets = word.size() > 1 && word.front() == '[' && word.back() == ']';
-  return in_brackets ? std::string(kLiteral) + word : word;
-}
-
-std::string WithoutMark(const std::string& word) {
-  return word.starts_with(kLiteral) ? word.substr(kLiteral.size()) : word;
-}
-
-// Adds an option whose text `parse` turns into *target. A text that it refuses is a usage error with its message. Given
-// twice, the last one counts.
-template <typename T>
-CLI::Option* AddParsed(CLI::App* app, const std::string& name, T* target,
-                       std::function<Result<T>(std::string_view)> parse, const std::string& value_name,
-                       const std::string& description) {
-  return app
-      ->add_option_function<std::string>(
-          name, [target, parse](const std::string& text) { *target = parse(WithoutMark(text)).value(); }, description)
-      ->check([parse](const std::string& text) {
-        const Result<T> result = parse(WithoutMark(text));
-        return result.ok() ? std::string() : result.status().message();
-      })
-      ->type_name(value_name)
-      ->take_last();
-}
-
-Result<std::vector<std::string>> SplitList(std::string_view text) {
-  std::vector<std::string> parts;
-  for (size_t from = 0;;) {
-    const size_t comma = text.find(',', from);
-    parts.emplace_back(text.substr(from, comma == std::string_view::npos ? comma : comma - from));
-    if (comma == std::string_view::npos) return parts;
-    from = comma + 1;
-  }
-}
-
-Result<std::vector<SubtitleFormat>> ParseFormats(std::string_view text) {
-  std::vector<SubtitleFormat> formats;
-  LV_ASSIGN_OR_RETURN(const std::vector<std::string> names, SplitList(text));
-  for (const std::string& name : names) {
-    LV_ASSIGN_OR_RETURN(const SubtitleFormat format, ParseSubtitleFormat(name));
-    if (std::find(formats.begin(), formats.end(), format) == formats.end()) formats.push_back(format);
-  }
-  return formats;
-}
-
 Result<std::vector<double>> ParseTimes(std::string_view text) {
   std::vector<double> times;
   LV_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitList(text));
@@ -81,30 +31,6 @@ Result<std::vector<double>> ParseTimes(std::string_view text) {
     times.push_back(time);
   }
   return times;
-}
-
-Result<std::pair<uint32_t, uint32_t>> ParseShard(std::string_view text) {
-  constexpr uint64_t kMaxShards = 1000000;
-  const Status bad =
-      InvalidArgument("'" + PrintableText(text) + "' is not a part: write I/N with I from 1 to N, as 2/8");
-  const size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return bad;
-  const Result<uint64_t> index = ParseCount(text.substr(0, slash), kMaxShards);
-  const Result<uint64_t> count = ParseCount(text.substr(slash + 1), kMaxShards);
-  if (!index.ok() || !count.ok() || *index < 1 || *index > *count) return bad;
-  return std::make_pair(static_cast<uint32_t>(*index), static_cast<uint32_t>(*count));
-}
-
-// A whole number from `min` to `max`.
-std::function<Result<int>(std::string_view)> IntegerIn(int min, int max) {
-  return [min, max](std::string_view text) -> Result<int> {
-    const Result<uint64_t> value = ParseCount(text, static_cast<uint64_t>(max));
-    if (!value.ok() || *value < static_cast<uint64_t>(min)) {
-      return InvalidArgument("'" + PrintableText(text) + "' is not a whole number from " + std::to_string(min) +
-                             " to " + std::to_string(max));
-    }
-    return static_cast<int>(*value);
-  };
 }
 
 Result<double> ParseFps(std::string_view text) {
@@ -139,11 +65,6 @@ Result<std::string> ParseDevice(std::string_view text) {
   if (text == "auto" || text == "cpu" || text == "cuda") return std::string(text);
   if (text.starts_with("cuda:") && ParseCount(text.substr(5), 1023).ok()) return std::string(text);
   return InvalidArgument("device '" + PrintableText(text) + "' is none of auto, cpu, cuda, cuda:N");
-}
-
-Result<std::string> ParseFolder(std::string_view text) {
-  if (text.empty()) return InvalidArgument("the folder's name is empty");
-  return std::string(text);
 }
 
 // CLI11's usage line names each positional once; ours says what the last of them is.
@@ -181,6 +102,7 @@ class Parser {
   void AddIndex();
   void AddCompare();
   void AddFrames();
+  void AddManifest();
   void AddOthers();
   // Empty where all is well, else what is wrong with values that are each right but not together.
   std::string CheckTogether();
@@ -190,10 +112,7 @@ class Parser {
 
   Args args_;
   std::string library_;
-  std::pair<uint32_t, uint32_t> shard_{1, 1};
   std::vector<std::string> after_dashes_;  // CLI11 forgets "--" on its way back from a command
-  bool no_resume_ = false;
-  bool scenes_ = false;
   TimeSpan at_;
   uint64_t prune_bytes_ = 0;
   BudgetArgs given_;  // becomes args_.budget where there is one
@@ -305,39 +224,27 @@ void Parser::AddSearch() {
 }
 
 void Parser::AddCaption() {
-  CLI::App* app =
-      AddCommand(Command::kCaption, "caption PATH... [OPTIONS]", "Describe what videos show, as subtitles or text",
-                 "Examples:\n"
-                 "  longview caption ride.mp4\n"
-                 "  longview caption Archive -r --out Captions --format srt,jsonl\n"
-                 "  longview caption Archive -r --shard 2/8\n"
-                 "The captions of film.mp4 are written to film.visual.en.srt beside it, or under --out. "
-                 "Two inputs of one folder with the\n"
-                 "same stem keep their extension: film.mp4.visual.en.srt. In folders, files whose names "
-                 "begin with a dot are left out, links\n"
-                 "to files are followed and links to folders are not. Each run leaves "
-                 "longview-manifest-<run>.json, and a hidden record in\n"
-                 "each folder by which the next run knows what is finished. A file that cannot be read is "
-                 "named, the others go on, and the\n"
-                 "exit code is 1.");
-  AddPaths(app, "PATH", "Videos, pictures, or folders of them");
-  CaptionArgs* caption = &args_.caption;
-  app->add_flag("-r,--recursive", caption->recursive, "Also everything in the folders below");
-  CLI::Option* scenes = app->add_flag("--scenes", scenes_, "One caption a scene (the default)");
-  AddParsed<double>(app, "--every", &caption->every_s, ParseDuration, "TIME", "One caption every so long, as 10s or 1m")
-      ->excludes(scenes);
-  AddParsed<std::vector<SubtitleFormat>>(app, "--format", &caption->formats, ParseFormats, "srt,vtt,jsonl,txt",
-                                         "What to write, one or more with commas between (default: srt)");
-  AddParsed<std::string>(app, "--out", &caption->out, ParseFolder, "DIR",
-                         "Write under this folder, mirroring the folders given");
-  app->add_flag("--overwrite", caption->overwrite, "Write all anew, also over files that Longview did not write");
-  app->add_flag("--no-resume", no_resume_, "Do not skip what an earlier run finished with the same model and settings");
-  AddParsed<int>(app, "--jobs", &caption->jobs, IntegerIn(1, 256), "N", "Files worked on at once (default: 1)");
-  AddParsed<std::pair<uint32_t, uint32_t>>(
-      app, "--shard", &shard_, ParseShard, "I/N",
-      "Only the I-th of N parts of the inputs, the same whoever asks: for several machines");
+  CLI::App* app = AddCommand(Command::kCaption, "caption PATH... [OPTIONS]",
+                             "Describe what videos show, as subtitles, text or markers", CaptionFooter());
+  AddPaths(app, "PATH", "Videos, pictures, folders of them, or patterns in quotes");
+  AddCaptionOptions(app, &args_.caption);
   AddSampling(app);
   AddBudget(app);
+}
+
+void Parser::AddManifest() {
+  CLI::App* app =
+      AddCommand(Command::kManifest, "manifest merge FILE... [OPTIONS]",
+                 "Merge the manifests that the parts of a `caption` run left",
+                 "Examples:\n"
+                 "  longview manifest merge Captions/longview-manifest-*.json --out all.json\n"
+                 "  longview manifest merge Captions --json\n"
+                 "FILE may be a folder: all manifests in it. Of an input named in several, what was finished "
+                 "counts before what failed,\n"
+                 "and that before what was not done. The exit code is 1 where anything failed or is not done.");
+  AddPaths(app, "FILE", "The word merge, then manifests or folders of them");
+  AddParsed<std::string>(app, "--out", &args_.manifest.out, ParseFolder, "FILE",
+                         "Write the merged manifest here (default: standard output says the numbers only)");
 }
 
 void Parser::AddIndex() {
@@ -402,12 +309,16 @@ void Parser::AddOthers() {
   CLI::App* library =
       AddCommand(Command::kLibrary, "library [OPTIONS]", "List what is indexed",
                  "Examples:\n  longview library\n  longview library --repair\n  longview library --prune 20GB");
+  CLI::Option* check =
+      library->add_flag("--check", args_.library.check, "Read every index in full and name the damaged ones");
   CLI::Option* repair =
-      library->add_flag("--repair", args_.library.repair, "Read every index in full and remove damaged ones");
+      library->add_flag("--repair", args_.library.repair, "Read every index in full and remove damaged ones")
+          ->excludes(check);
   AddParsed<uint64_t>(library, "--prune", &prune_bytes_, ParseSize, "SIZE",
                       "Remove the least recently used indexes until this much remains, as 20GB")
       ->each([this](const std::string&) { args_.library.prune_to_bytes = 0; })
-      ->excludes(repair);
+      ->excludes(repair)
+      ->excludes(check);
   AddCommand(Command::kBench, "bench [OPTIONS]", "Measure this machine and how near the kernels come to what it can do",
              "Examples:\n  longview bench\n  longview bench --threads 1 --json");
   AddCommand(Command::kDoctor, "doctor [OPTIONS]", "Check this machine and this installation",
@@ -430,10 +341,19 @@ std::string Parser::CheckTogether() {
       return "the last of the words is " + what + ", but '" + args_.text + "' is a file";
     }
   }
+  if (args_.command == Command::kCaption) {
+    if (std::string fault = CheckCaptionArgs(given_.fps_given, &args_); !fault.empty()) return fault;
+  }
+  if (args_.command == Command::kManifest) {
+    if (args_.paths.empty() || args_.paths[0] != "merge") return "needs the word merge, then manifests";
+    args_.paths.erase(args_.paths.begin());
+    if (args_.paths.empty()) return "needs at least one manifest";
+  }
   const bool takes_none = args_.command == Command::kModels || args_.command == Command::kLibrary ||
                           args_.command == Command::kDoctor || args_.command == Command::kBench;
   if (takes_none && !args_.paths.empty()) return "'" + args_.paths[0] + "' is one word too many";
-  if (!takes_none && args_.command != Command::kGui && args_.paths.empty()) return "needs a video";
+  const bool may_be_none = args_.command == Command::kGui || args_.command == Command::kCaption;
+  if (!takes_none && !may_be_none && args_.paths.empty()) return "needs a video";
   const bool takes_one = args_.command == Command::kInfo || args_.command == Command::kFrames ||
                          args_.command == Command::kCompare || args_.command == Command::kGui;
   if (takes_one && args_.paths.size() > 1) return "takes one video, and '" + args_.paths[1] + "' is one more";
@@ -489,6 +409,7 @@ ParseOutcome Parser::Parse(const std::vector<std::string>& words) {
   AddIndex();
   AddCompare();
   AddFrames();
+  AddManifest();
   AddOthers();
   ParseOutcome outcome;
   try {
@@ -516,9 +437,6 @@ ParseOutcome Parser::Parse(const std::vector<std::string>& words) {
     if (app->parsed()) args_.command = command;
   }
   args_.engine.library = library_;
-  args_.caption.resume = !no_resume_;
-  args_.caption.shard_index = shard_.first;
-  args_.caption.shard_count = shard_.second;
   if (args_.at) args_.at = at_;
   if (args_.library.prune_to_bytes) args_.library.prune_to_bytes = prune_bytes_;
   if (const std::string fault = CheckTogether(); !fault.empty()) return UsageError(fault);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/engine/engine.h"
-#include "app/engine/export_subtitles.h"
+#include "app/engine/export_captions.h"
 #include "app/engine/settings.h"
 
 namespace longview::cli {
@@ -30,22 +30,39 @@ enum class Command {
   kInfo,
   kModels,
   kLibrary,
+  kManifest,
   kDoctor,
   kBench,
   kGui
 };
 
+// Part `index` (1..count) of `count`.
+struct CaptionShard {
+  uint32_t index = 1;
+  uint32_t count = 1;
+};
+
 // What only `caption` takes.
 struct CaptionArgs {
   bool recursive = false;
+  std::string files_from;            // a file of paths, "-" for stdin; empty: none
+  std::vector<std::string> include;  // patterns; empty: every media file
+  std::vector<std::string> exclude;
   double every_s = 0.0;  // 0: by scenes
-  std::vector<SubtitleFormat> formats = {SubtitleFormat::kSrt};
+  std::string prompt;    // empty: the model's own
+  std::vector<CaptionFormat> formats = {CaptionFormat::kSrt};
   std::string out;  // empty: beside each input
   bool overwrite = false;
   bool resume = true;
+  bool dry_run = false;
+  bool log_json = false;
   int jobs = 1;
-  uint32_t shard_index = 1;  // 1..shard_count
-  uint32_t shard_count = 1;
+  CaptionShard shard;
+};
+
+// What only `manifest` takes.
+struct ManifestArgs {
+  std::string out;  // empty: nothing is written
 };
 
 // What only `frames` takes: times or a step, never both.
@@ -57,6 +74,7 @@ struct FramesArgs {
 
 // What only `library` takes.
 struct LibraryArgs {
+  bool check = false;
   bool repair = false;
   std::optional<uint64_t> prune_to_bytes;
 };
@@ -89,6 +107,7 @@ struct Args {
   int limit = 10;        // search
   bool rebuild = false;  // index
   CaptionArgs caption;
+  ManifestArgs manifest;
   FramesArgs frames;
   LibraryArgs library;
   CompareArgs compare;

@@ -1,8 +1,12 @@
 // A walk over folders that names what it cannot use instead of passing over it.
 #include "app/cli/caption_inputs.h"
 
+#include <fnmatch.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <set>
 #include <system_error>
@@ -15,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uint64_t kMaxListBytes = uint64_t{1} << 30;
+
 constexpr std::array<std::string_view, 68> kExtensions = {
     // videos
     "3g2", "3gp", "amv", "asf", "avi", "divx", "dv", "f4v", "flv", "h264", "h265", "hevc", "ivf", "m1v", "m2t", "m2ts",
@@ -25,21 +31,46 @@ constexpr std::array<std::string_view, 68> kExtensions = {
     // sound: named as having no picture rather than passed over
     "aac", "aif", "aiff", "flac", "m4a", "m4b", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav"};
 
+using Parts = std::vector<std::string>;
+
+Parts PartsOf(std::string_view path) {
+  Parts parts;
+  for (const fs::path& part : fs::path(path)) {
+    if (!part.empty() && part != ".") parts.push_back(part.native());
+  }
+  return parts;
+}
+
+bool HasWildcard(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+
+bool PartMatches(const std::string& pattern, const std::string& part, int flags) {
+  return fnmatch(pattern.c_str(), part.c_str(), flags) == 0;
+}
+
+bool PartsMatch(const Parts& pattern, size_t p, const Parts& path, size_t at) {
+  if (p == pattern.size()) return at == path.size();
+  if (pattern[p] == "**") {
+    for (size_t skip = at; skip <= path.size(); ++skip) {
+      if (PartsMatch(pattern, p + 1, path, skip)) return true;
+    }
+    return false;
+  }
+  return at < path.size() && PartMatches(pattern[p], path[at], 0) && PartsMatch(pattern, p + 1, path, at + 1);
+}
+
 class Collector {
  public:
-  explicit Collector(bool recursive) : recursive_(recursive) {}
+  explicit Collector(const InputQuery& query) : query_(query), recursive_(query.recursive) {}
 
-  void AddPath(const std::string& text) {
+  void AddPath(const std::string& text, bool may_be_pattern) {
     const fs::path path = text;
     std::error_code error;
     if (fs::is_directory(path, error)) {
-      const size_t before = found_.inputs.size() + found_.faults.size() + repeated_;
+      const size_t before = Found();
       AddFolder(path, {});
-      if (found_.inputs.size() + found_.faults.size() + repeated_ == before) {
-        AddFault(path, {},
-                 recursive_ ? "no video, picture or sound file in this folder or below"
-                            : "no video, picture or sound file in this folder (-r looks below it)");
-      }
+      if (Found() == before) AddFault(path, {}, NothingHere());
+    } else if (may_be_pattern && HasWildcard(text) && !fs::exists(fs::symlink_status(path, error))) {
+      AddPattern(text);
     } else {
       AddInput(path, {});
     }
@@ -52,10 +83,28 @@ class Collector {
   }
 
  private:
+  size_t Found() const { return found_.inputs.size() + found_.faults.size() + left_out_; }
+
+  std::string NothingHere() const {
+    if (!query_.include.empty()) return "nothing in this folder is included";
+    return recursive_ ? "no video, picture or sound file in this folder or below"
+                      : "no video, picture or sound file in this folder (-r looks below it)";
+  }
+
+  static bool AnyMatches(const std::vector<std::string>& patterns, const fs::path& path) {
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&path](const std::string& pattern) { return MatchesPattern(pattern, path.native()); });
+  }
+
   void AddInput(const fs::path& path, const fs::path& mirror) {
+    const fs::path below = mirror / path.filename();
+    if (AnyMatches(query_.exclude, below) || (!query_.include.empty() && !AnyMatches(query_.include, below))) {
+      ++left_out_;
+      return;
+    }
     std::error_code ignored;
     if (!seen_.insert(fs::absolute(path, ignored).lexically_normal().native()).second) {
-      ++repeated_;
+      ++left_out_;
       return;
     }
     found_.inputs.push_back({path, mirror, (mirror / path.filename()).generic_string()});
@@ -66,7 +115,7 @@ class Collector {
         {path.string(), path.string() + ": " + reason, (mirror / path.filename()).generic_string()});
   }
 
-  void AddFolder(const fs::path& folder, const fs::path& mirror) {
+  std::vector<fs::path> NamesIn(const fs::path& folder, const fs::path& mirror) {
     std::error_code error;
     std::vector<fs::path> names;
     fs::directory_iterator at(folder, error);
@@ -74,18 +123,77 @@ class Collector {
       names.push_back(at->path().filename());
     if (error) AddFault(folder, mirror, "cannot be read: " + error.message());
     std::sort(names.begin(), names.end());
-    for (const fs::path& name : names) {
+    return names;
+  }
+
+  void AddFolder(const fs::path& folder, const fs::path& mirror) {
+    for (const fs::path& name : NamesIn(folder, mirror)) {
       if (!name.native().starts_with('.')) AddEntry(folder / name, mirror);
     }
   }
+
+  void AddPattern(const std::string& text) {
+    const size_t before = Found();
+    fs::path root = text.starts_with('/') ? "/" : "";
+    Parts parts;
+    for (std::string& part : PartsOf(text)) {
+      if (part == "/") continue;
+      if (parts.empty() && !HasWildcard(part)) {
+        root /= part;
+      } else {
+        parts.push_back(std::move(part));
+      }
+    }
+    if (parts.back() == "**") parts.emplace_back("*");
+    std::error_code error;
+    if (fs::is_directory(root.empty() ? fs::path(".") : root, error)) Match(root, {}, parts, 0);
+    if (Found() == before) AddFault(text, {}, "no file matches this pattern");
+  }
+
+  // Takes what in `folder` matches the parts of a pattern from `at` on.
+  void Match(const fs::path& folder, const fs::path& mirror, const Parts& parts, size_t at) {
+    const bool any_depth = parts[at] == "**";
+    if (any_depth) Match(folder, mirror, parts, at + 1);
+    const bool last = at + 1 == parts.size();
+    for (const fs::path& name : NamesIn(folder.empty() ? fs::path(".") : folder, mirror)) {
+      const fs::path path = folder / name;
+      std::error_code error;
+      const fs::file_status status = fs::status(path, error);
+      if (any_depth) {
+        const bool walked = fs::is_directory(status) && !name.native().starts_with('.') &&
+                            !fs::is_symlink(fs::symlink_status(path, error));
+        if (walked && !AnyMatches(query_.exclude, mirror / name)) Match(path, mirror / name, parts, at);
+        continue;
+      }
+      if (!PartMatches(parts[at], name.native(), FNM_PERIOD)) continue;
+      if (fs::is_directory(status)) {
+        if (AnyMatches(query_.exclude, mirror / name)) {
+          ++left_out_;
+        } else if (last) {
+          AddFolder(path, mirror / name);
+        } else {
+          Match(path, mirror / name, parts, at + 1);
+        }
+      } else if (last && fs::is_regular_file(status) && (HasMediaExtension(name) || Contains(parts[at], '.'))) {
+        AddInput(path, mirror);
+      }
+    }
+  }
+
+  static bool Contains(std::string_view text, char c) { return text.find(c) != std::string_view::npos; }
 
   void AddEntry(const fs::path& path, const fs::path& mirror) {
     std::error_code error;
     const bool link = fs::is_symlink(fs::symlink_status(path, error));
     const fs::file_status status = fs::status(path, error);
-    const bool media = HasMediaExtension(path.filename());
+    const bool media = query_.include.empty() ? HasMediaExtension(path.filename())
+                                              : AnyMatches(query_.include, mirror / path.filename());
     if (fs::is_directory(status)) {
       if (link) return;
+      if (AnyMatches(query_.exclude, mirror / path.filename())) {
+        ++left_out_;
+        return;
+      }
       if (recursive_) {
         AddFolder(path, mirror / path.filename());
       } else if (media) {
@@ -103,11 +211,26 @@ class Collector {
     }
   }
 
+  const InputQuery& query_;
   const bool recursive_;
   CaptionInputs found_;
   std::set<std::string> seen_;
-  size_t repeated_ = 0;  // found again by another path: no reason to call a folder empty
+  size_t left_out_ = 0;  // excluded, or found again by another path: no reason to call a folder empty
 };
+
+// All of standard input.
+Result<std::string> ReadStandardInput() {
+  std::string text;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return IoError("standard input: cannot be read: " + std::generic_category().message(errno));
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<size_t>(got));
+    if (text.size() > kMaxListBytes) return ResourceError("standard input: the list of files is longer than 1 GiB");
+  }
+}
 
 }  // namespace
 
@@ -121,9 +244,32 @@ bool HasMediaExtension(const fs::path& name) {
   return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
-CaptionInputs CollectInputs(const std::vector<std::string>& paths, bool recursive) {
-  Collector collector(recursive);
-  for (const std::string& path : paths) collector.AddPath(path);
+bool MatchesPattern(std::string_view pattern, std::string_view path) {
+  const Parts wanted = PartsOf(pattern);
+  const Parts parts = PartsOf(path);
+  if (wanted.empty() || parts.empty()) return false;
+  if (wanted.size() == 1 && wanted[0] != "**") return PartMatches(wanted[0], parts.back(), 0);
+  return PartsMatch(wanted, 0, parts, 0);
+}
+
+Result<std::vector<std::string>> ReadPathList(const std::string& file) {
+  LV_ASSIGN_OR_RETURN(const std::string text, file == "-" ? ReadStandardInput() : ReadWholeFile(file, kMaxListBytes));
+  const char separator = text.find('\0') == std::string::npos ? '\n' : '\0';
+  std::vector<std::string> paths;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find(separator, from), text.size());
+    std::string path = text.substr(from, end - from);
+    if (separator == '\n' && path.ends_with('\r')) path.pop_back();
+    if (!path.empty()) paths.push_back(std::move(path));
+    from = end + 1;
+  }
+  return paths;
+}
+
+CaptionInputs CollectInputs(const InputQuery& query) {
+  Collector collector(query);
+  for (const std::string& path : query.paths) collector.AddPath(path, true);
+  for (const std::string& path : query.listed) collector.AddPath(path, false);
   return collector.Take();
 }
 

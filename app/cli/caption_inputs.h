@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/status.h"
+
 namespace longview::cli {
 
 struct CaptionInput {
@@ -31,11 +33,32 @@ struct CaptionInputs {
 // Whether a name's extension, in either case, is that of a video, a picture or a sound file.
 bool HasMediaExtension(const std::filesystem::path& name);
 
-// The inputs among `paths`, sorted by the bytes of their paths, each once. A path that is no folder is an input
-// whatever it is. Of a folder: its files with a known extension and, where `recursive`, those of the folders below;
-// names that begin with a dot are left out, links to files are followed, links to folders are not. Faults: a folder
-// that cannot be read or holds nothing, a link that leads nowhere, a folder or a device with the extension of a video.
-CaptionInputs CollectInputs(const std::vector<std::string>& paths, bool recursive);
+// What a person asked for.
+struct InputQuery {
+  std::vector<std::string> paths;   // files, folders, or patterns of them
+  std::vector<std::string> listed;  // files and folders, never patterns
+  bool recursive = false;
+  std::vector<std::string> include;  // patterns
+  std::vector<std::string> exclude;
+};
+
+// Whether `path`, relative and with '/' between its parts, matches a pattern: one without '/' is held against the last
+// part, one with '/' against the whole. A part of a pattern is what fnmatch(3) takes, and "**" is any number of parts.
+bool MatchesPattern(std::string_view pattern, std::string_view path);
+
+// The paths in a file, or on standard input for "-": parted by NUL bytes where there is one, else one a line (a
+// carriage return before the line's end is no part of it); empty ones are left out. kNotFound, kIo.
+Result<std::vector<std::string>> ReadPathList(const std::string& file);
+
+// The inputs that `query` names, sorted by the bytes of their paths, each once. A path that is no folder is an input
+// whatever it is; one that holds * ? [ and does not exist is a pattern, matched below its parts without these (names
+// that begin with a dot only by a pattern that does), and a match without a known extension counts where the pattern's
+// last part has a dot. `include` and `exclude` are held against the path below the folder given, or the name; a folder
+// that is excluded is not looked into, and `include` also takes extensions that are not known. Of a folder: its files
+// with a known extension and, where `recursive`, those of the folders below; names that begin with a dot are left out,
+// links to files are followed, links to folders are not. Faults: a folder that cannot be read or holds nothing, a
+// pattern without a match, a link that leads nowhere, a folder or a device with the extension of a video.
+CaptionInputs CollectInputs(const InputQuery& query);
 
 // Whether `key` belongs to part `index` (1..count) of `count`; every key belongs to exactly one.
 bool InShard(std::string_view key, uint32_t index, uint32_t count);

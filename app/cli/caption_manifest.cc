@@ -37,17 +37,18 @@ std::string_view StateName(CaptionState state) {
   return "not_done";
 }
 
+}  // namespace
+
 nlohmann::ordered_json OutcomeJson(const CaptionOutcome& outcome) {
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
   for (const std::string& path : outcome.outputs) outputs.push_back(ValidUtf8(path));
   nlohmann::ordered_json object = {{"video", ValidUtf8(outcome.video)},  {"state", StateName(outcome.state)},
                                    {"fingerprint", outcome.fingerprint}, {"outputs", outputs},
-                                   {"captions", outcome.captions},       {"seconds", outcome.seconds}};
+                                   {"captions", outcome.captions},       {"frames", outcome.frames},
+                                   {"seconds", outcome.seconds},         {"id", HashText(outcome.key)}};
   if (!outcome.error.empty()) object["error"] = ValidUtf8(outcome.error);
   return object;
 }
-
-}  // namespace
 
 size_t CountState(const CaptionManifest& manifest, CaptionState state) {
   return static_cast<size_t>(std::count_if(manifest.outcomes.begin(), manifest.outcomes.end(),

@@ -22,6 +22,23 @@ int Repair(const Context& context) {
   return kExitDone;
 }
 
+int Check(const Context& context) {
+  const Result<std::vector<std::string>> damaged = context.engine.CheckLibrary(context.Job("Checking the library"));
+  context.terminal.ClearProgress();
+  if (!damaged.ok()) return Fail(context, damaged.status());
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  for (const std::string& name : *damaged) {
+    names.push_back(ValidUtf8(name));
+    context.terminal.Message(name + ": is damaged; --repair removes it, and the next question makes it anew");
+  }
+  if (context.args.json) {
+    PrintJson(context, {{"damaged", names}});
+  } else if (damaged->empty()) {
+    context.terminal.Print("Every index is sound.\n");
+  }
+  return damaged->empty() ? kExitDone : kExitSomeFailed;
+}
+
 int Prune(const Context& context, uint64_t max_bytes) {
   const Result<uint64_t> freed = context.engine.PruneLibrary(max_bytes);
   if (!freed.ok()) return Fail(context, freed.status());
@@ -63,6 +80,7 @@ int List(const Context& context) {
 }  // namespace
 
 int RunLibrary(const Context& context) {
+  if (context.args.library.check) return Check(context);
   if (context.args.library.repair) return Repair(context);
   if (context.args.library.prune_to_bytes) return Prune(context, *context.args.library.prune_to_bytes);
   return List(context);

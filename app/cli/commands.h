@@ -37,6 +37,7 @@ int RunFrames(const Context& context);
 int RunInfo(const Context& context);
 int RunModels(const Context& context);
 int RunLibrary(const Context& context);
+int RunManifest(const Context& context);
 int RunDoctor(const Context& context);
 
 // Prints the failure and returns its exit code: 130 for a stop, else 3.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "app/engine/time_format.h"
@@ -79,9 +80,25 @@ Terminal::Terminal() : interactive_(isatty(STDERR_FILENO) == 1) {}
 
 Terminal::~Terminal() { ClearProgress(); }
 
+void Terminal::LogJson() {
+  const std::lock_guard lock(mutex_);
+  interactive_ = false;
+  log_json_ = true;
+}
+
+void Terminal::Event(std::string_view json_object) {
+  const std::lock_guard lock(mutex_);
+  if (log_json_) WriteAll(STDERR_FILENO, std::string(json_object) + "\n");
+}
+
 void Terminal::Message(std::string_view message) {
   const std::lock_guard lock(mutex_);
   ClearProgressLocked();
+  if (log_json_) {
+    const nlohmann::ordered_json event = {{"event", "message"}, {"text", ValidUtf8(message)}};
+    WriteAll(STDERR_FILENO, event.dump() + "\n");
+    return;
+  }
   WriteAll(STDERR_FILENO, "longview: " + PrintableText(message) + "\n");
 }
 
@@ -92,15 +109,15 @@ void Terminal::PrintError(std::string_view lines) {
 }
 
 void Terminal::Remark(std::string_view text) {
-  if (!interactive_) return;
   const std::lock_guard lock(mutex_);
+  if (!interactive_) return;
   ClearProgressLocked();
   WriteAll(STDERR_FILENO, PrintableText(text) + "\n");
 }
 
-void Terminal::ShowProgress(std::string_view label, const Progress& progress) {
-  if (!interactive_) return;
+void Terminal::ShowProgress(std::string_view label, const Progress& progress, std::string_view detail) {
   const std::lock_guard lock(mutex_);
+  if (!interactive_) return;
   const Clock::time_point now = Clock::now();
   if (label != label_) {
     label_ = label;
@@ -110,8 +127,9 @@ void Terminal::ShowProgress(std::string_view label, const Progress& progress) {
   }
   last_shown_ = now;
   const double elapsed_s = std::chrono::duration<double>(now - label_since_).count();
+  const std::string shown = std::string(label) + (detail.empty() ? "" : " ") + std::string(detail);
   // One column is left free: a line that fills the last one wraps on some terminals.
-  WriteAll(STDERR_FILENO, "\r\x1b[K" + ProgressLine(label, progress, elapsed_s, TerminalWidth() - 1));
+  WriteAll(STDERR_FILENO, "\r\x1b[K" + ProgressLine(shown, progress, elapsed_s, TerminalWidth() - 1));
   line_shown_ = true;
 }
 

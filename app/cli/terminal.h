@@ -26,6 +26,11 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
+  // From now on messages are JSON objects {"event": "message", "text"} on stderr, and progress is not drawn.
+  void LogJson();
+  // One line of JSON for machines; nothing before LogJson().
+  void Event(std::string_view json_object);
+
   // `longview: message` as one line on stderr.
   void Message(std::string_view message);
   // Whole lines on stderr.
@@ -35,7 +40,8 @@ class Terminal {
 
   // Shows how far the job `label` is, at most ten times a second; a new label starts a new clock. Nothing where stderr
   // is no terminal.
-  void ShowProgress(std::string_view label, const Progress& progress);
+  // `detail` stands behind the label and may change.
+  void ShowProgress(std::string_view label, const Progress& progress, std::string_view detail = {});
   void ClearProgress();
 
   // Results. Line breaks and tabs pass, other control characters are written as \x1b. A failure is kept for Finish().
@@ -47,7 +53,8 @@ class Terminal {
   void ClearProgressLocked();
 
   std::mutex mutex_;
-  const bool interactive_;  // stderr is a terminal
+  bool interactive_;  // stderr is a terminal, and a person reads it
+  bool log_json_ = false;
   bool line_shown_ = false;
   std::string label_;
   std::chrono::steady_clock::time_point label_since_;

@@ -72,11 +72,16 @@ class SegmentWriter {
 // Hands segments to threads and their texts back in order.
 class OrderedTexts {
  public:
-  explicit OrderedTexts(size_t count) : texts_(count) {}
+  OrderedTexts(size_t count, const std::map<size_t, std::string>& known) : texts_(count) {
+    for (const auto& [index, text] : known) {
+      if (index < count) texts_[index] = Result<std::string>(text);
+    }
+  }
 
   // The next segment for a thread; nothing where all are taken or the work has ended.
   std::optional<size_t> Take() {
     const std::scoped_lock lock(mutex_);
+    while (next_ < texts_.size() && texts_[next_]) ++next_;
     if (ended_ || next_ >= texts_.size()) return std::nullopt;
     return next_++;
   }
@@ -166,7 +171,7 @@ std::vector<CaptionSegment> CutSegments(std::span<const SessionFrame> frames, co
 
 Result<CaptionReport> CaptionSegments(const Session& session, const std::vector<CaptionSegment>& segments,
                                       std::string_view prompt_text, const CaptionOptions& options, int threads,
-                                      const JobContext& job,
+                                      const CaptionDrafts& drafts, const JobContext& job,
                                       const std::function<Status(const CaptionEvent&)>& on_caption) {
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, prompt_text, true));
   // What stands before the last token sees no video: read once, copied for each segment.
@@ -178,7 +183,7 @@ Result<CaptionReport> CaptionSegments(const Session& session, const std::vector<
   LV_ASSIGN_OR_RETURN(const ForwardResult read, session.text().decoder->Forward(call, &prefix, nullptr));
   (void)read;
 
-  OrderedTexts texts(segments.size());
+  OrderedTexts texts(segments.size(), drafts.known);
   std::stop_source stop;
   const std::stop_callback forward(job.stop, [&] { stop.request_stop(); });
   const SegmentWriter writer(session, prompt, prefix, options, stop.get_token());
@@ -186,10 +191,15 @@ Result<CaptionReport> CaptionSegments(const Session& session, const std::vector<
   std::vector<std::jthread> pool;
   for (size_t w = 0; w < workers; ++w) {
     pool.emplace_back([&] {
-      while (const std::optional<size_t> index = texts.Take()) texts.Put(*index, writer.Write(segments[*index]));
+      while (const std::optional<size_t> index = texts.Take()) {
+        Result<std::string> text = writer.Write(segments[*index]);
+        if (text.ok() && drafts.on_written) drafts.on_written(*index, *text);
+        texts.Put(*index, std::move(text));
+      }
     });
   }
   CaptionReport report;
+  report.resumed = drafts.known.size();
   CaptionMerger merger(on_caption);
   const std::string& name = session.videos().front().name;
   const double begin = segments.empty() ? 0.0 : segments.front().start;

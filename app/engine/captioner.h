@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,17 +27,27 @@ struct CaptionSegment {
 // kInvalidArgument names the option that is out of range.
 Status CheckCaption(const CaptionOptions& options);
 
+// To be raised when the same model and settings give other captions than before.
+inline constexpr int kCaptionVersion = 1;
+
 // What the captions depend on beside the index, as one line: how they are told apart in the library.
 std::string CaptionVariant(const CaptionOptions& options, std::string_view prompt);
 
 // By shots (every_s 0), long ones cut into equal parts, or every so many seconds. `frames` are those of one video.
 std::vector<CaptionSegment> CutSegments(std::span<const SessionFrame> frames, const CaptionOptions& options);
 
-// Captions every segment with `prompt`, several at once, each on one thread (so that a caption does not depend on how
-// many there are); events as Engine::Caption says. progress: seconds captioned of the video's length.
+// What an earlier run already wrote, and where texts are kept as they are made. Both may be empty.
+struct CaptionDrafts {
+  std::map<size_t, std::string> known;                                      // by the segment's number
+  std::function<void(size_t segment, const std::string& text)> on_written;  // from the thread that wrote it
+};
+
+// Captions every segment with `prompt` that `drafts` does not know, several at once, each on one thread (so that a
+// caption does not depend on how many there are); events as Engine::Caption says. progress: seconds captioned of the
+// video's length.
 Result<CaptionReport> CaptionSegments(const Session& session, const std::vector<CaptionSegment>& segments,
                                       std::string_view prompt, const CaptionOptions& options, int threads,
-                                      const JobContext& job,
+                                      const CaptionDrafts& drafts, const JobContext& job,
                                       const std::function<Status(const CaptionEvent&)>& on_caption);
 
 }  // namespace longview

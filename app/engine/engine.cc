@@ -46,6 +46,15 @@ Status CheckDevice(const std::string& device) {
   return InvalidArgument("device '" + device + "' is none of auto, cpu, cuda[:N]");
 }
 
+// The kinds of work whose speed the library remembers.
+constexpr char kIndexWork[] = "index a frame";
+constexpr char kCaptionWork[] = "caption a segment";
+
+// What a draft of a caption depends on: all that the caption does.
+std::string DraftVariant(const ModelConfig& config, const std::string& variant) {
+  return "model=" + WholeModelHash(config) + " version=" + std::to_string(kCaptionVersion) + " " + variant;
+}
+
 MediaInfo ToMediaInfo(const VideoInfo& info, const DamageReport& damage) {
   MediaInfo out;
   out.path = info.path;
@@ -61,6 +70,7 @@ MediaInfo ToMediaInfo(const VideoInfo& info, const DamageReport& damage) {
   out.hdr = info.hdr;
   out.audio = info.audio;
   out.still = info.still;
+  out.timecode = info.timecode;
   if (!damage.message.empty()) out.warnings.push_back(damage.message);
   return out;
 }
@@ -220,6 +230,31 @@ struct Engine::Impl {
     tell(Stage::kLoadCache, "");
     LV_ASSIGN_OR_RETURN(loaded.session, Load(std::move(session_videos), names, sampling, cache, job));
     return loaded;
+  }
+
+  // What a run that was stopped half-way captioned, and the keeping of what this one does. Without a library nothing is
+  // known and nothing kept.
+  CaptionDrafts LoadDrafts(const IndexKey& key, const ModelConfig& config, const std::string& variant,
+                           const std::vector<CaptionSegment>& segments, bool resume) {
+    CaptionDrafts drafts;
+    Library* const library_now = library();
+    if (library_now == nullptr) return drafts;
+    const std::string name = DraftVariant(config, variant);
+    if (resume) {
+      const auto found = library_now->Drafts(key, name);
+      for (const CaptionDraft& draft : found.ok() ? *found : std::vector<CaptionDraft>()) {
+        const bool fits = draft.segment < segments.size() && draft.start == segments[draft.segment].start &&
+                          draft.end == segments[draft.segment].end;
+        if (fits) drafts.known.emplace(draft.segment, draft.text);
+      }
+    } else {
+      (void)library_now->ClearDrafts(key, name);
+    }
+    drafts.on_written = [library_now, key, name, &segments](size_t segment, const std::string& text) {
+      // Work goes on without: a lost draft costs time only.
+      (void)library_now->PutDraft(key, name, {segment, segments[segment].start, segments[segment].end, text});
+    };
+    return drafts;
   }
 
   const EngineOptions options;
@@ -421,20 +456,60 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
     segments[0].start = 0.0;
     segments[0].end = 1.0;
   }
+  const std::string variant = CaptionVariant(options, prompt);
+  const CaptionDrafts drafts = impl_->LoadDrafts(loaded.keys[0], *config, variant, segments, options.resume);
+  const Clock::time_point ready = Clock::now();
   std::vector<CaptionRow> rows;
   const auto keep = [&](const CaptionEvent& event) {
     rows.push_back({event.start, event.end, event.text});
     return on_caption(event);
   };
   LV_ASSIGN_OR_RETURN(CaptionReport report, CaptionSegments(*loaded.session, segments, prompt, options,
-                                                            impl_->pool.threads(), half(1.0), keep));
+                                                            impl_->pool.threads(), drafts, half(1.0), keep));
   if (Library* library = impl_->library(); library != nullptr) {
-    const Status kept = library->PutCaptions(loaded.keys[0], CaptionVariant(options, prompt), rows);
+    Status kept = library->PutCaptions(loaded.keys[0], variant, rows);
+    if (kept.ok()) kept = library->ClearDrafts(loaded.keys[0], DraftVariant(*config, variant));
     if (!kept.ok()) impl_->Warn("the captions were not kept in the library: " + kept.message());
+    const double written = static_cast<double>(report.segments - std::min(report.segments, report.resumed));
+    if (kept.ok() && written > 0.0) kept = library->AddRate(kCaptionWork, {written, Seconds(ready)});
+    const double frames = static_cast<double>(loaded.session->frames().size());
+    if (kept.ok() && loaded.index_s > 0.0) kept = library->AddRate(kIndexWork, {frames, loaded.index_s});
   }
+  report.frames = loaded.session->frames().size();
   report.index_s = loaded.index_s;
   report.total_s = Seconds(called);
   return report;
+}
+
+CaptionEstimate Engine::EstimateCaption(double duration_s, const CaptionOptions& options, bool indexed) {
+  // Guesses for a machine on which nothing was captioned yet.
+  constexpr double kFrameSeconds = 0.15;
+  constexpr double kCaptionSeconds = 1.0;
+  constexpr double kShotSeconds = 8.0;  // one scene change in so many seconds
+  constexpr double kFrameBytes = 65.0 * 320.0 + 6000.0;
+  CaptionEstimate estimate;
+  const double length = std::max(duration_s, 1.0);
+  const double shots = options.sampling.scene_changes ? length / kShotSeconds : 0.0;
+  double frames = std::max(1.0, length * options.sampling.fps + shots);
+  if (options.sampling.max_frames > 0) frames = std::min(frames, static_cast<double>(options.sampling.max_frames));
+  const double captions = options.every_s > 0.0 ? std::ceil(length / options.every_s) : std::max(1.0, shots);
+  Library::Rate index{1.0, kFrameSeconds};
+  Library::Rate caption{1.0, kCaptionSeconds};
+  if (Library* library = impl_->library(); library != nullptr) {
+    const auto known_index = library->GetRate(kIndexWork);
+    const auto known_caption = library->GetRate(kCaptionWork);
+    if (known_index.ok() && known_index->units > 0.0) index = *known_index;
+    if (known_caption.ok() && known_caption->units > 0.0) {
+      caption = *known_caption;
+      estimate.measured = indexed || (known_index.ok() && known_index->units > 0.0);
+    }
+  }
+  estimate.frames = static_cast<uint64_t>(frames);
+  estimate.captions = static_cast<uint64_t>(captions);
+  estimate.index_bytes = indexed ? 0 : static_cast<uint64_t>(frames * kFrameBytes);
+  estimate.seconds =
+      (indexed ? 0.0 : frames * index.seconds / index.units) + captions * caption.seconds / caption.units;
+  return estimate;
 }
 
 Result<std::vector<CaptionEvent>> Engine::FindCaptions(std::string_view words, int limit) {
@@ -470,6 +545,13 @@ Status Engine::FramesAt(const fs::path& video, const std::vector<double>& times_
 
 Result<std::vector<LibraryEntry>> Engine::LibraryEntries() {
   return ListIndexes(impl_->library_folder, impl_->library());
+}
+
+Result<std::vector<std::string>> Engine::CheckLibrary(const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const auto damaged, DamagedIndexes(impl_->library_folder, impl_->library(), job));
+  std::vector<std::string> names;
+  for (const LibraryEntry& entry : damaged) names.push_back(entry.index.file.string());
+  return names;
 }
 
 Result<std::vector<std::string>> Engine::RepairLibrary(const JobContext& job) {

@@ -85,6 +85,7 @@ struct CaptionOptions {
   std::string prompt;           // empty: the model's own
   bool all_frames = false;      // attend to every frame of a segment rather than to its middle one
   double max_segment_s = 60.0;  // a longer shot is cut into equal parts no longer than this; 0: never
+  bool resume = true;           // take over what a run that was stopped half-way captioned
 };
 
 // Thread-safe: several calls may run at once (they share the threads); calls that index the same video wait for each
@@ -145,10 +146,15 @@ class Engine {
   Result<BudgetPlan> PlanBudget(const BudgetRequest& request);
 
   // Captions one video or still, event by event in time order, each given to `on_caption` once no later segment can
-  // still be merged into it. A Status returned by on_caption ends the call with it. progress: seconds read, then
+  // still be merged into it. Each segment's text is kept as it is made, so that a call after a kill goes on from there.
+  // A Status returned by on_caption ends the call with it. progress: seconds read, then
   // seconds captioned (done counts to 2 x total).
   Result<CaptionReport> Caption(const std::filesystem::path& video, const CaptionOptions& options,
                                 const JobContext& job, const std::function<Status(const CaptionEvent&)>& on_caption);
+
+  // What captioning a video of this length would take, by what such work took on this machine before; rough guesses
+  // where nothing was captioned yet. Looks at no file but the library.
+  CaptionEstimate EstimateCaption(double duration_s, const CaptionOptions& options, bool indexed);
 
   // Captions made by earlier calls that hold every word of `words` (in any form: "dog runs" finds "dogs running"), best
   // first. Their video is where it was last seen.
@@ -163,10 +169,13 @@ class Engine {
 
   // The library's videos and indexes.
   Result<std::vector<LibraryEntry>> LibraryEntries();
+  // Reads every index file in full and names the damaged ones; changes nothing.
+  Result<std::vector<std::string>> CheckLibrary(const JobContext& job = {});
   // Reads every index file in full: a damaged one is removed and named in the list returned. Never the videos
   // themselves.
   Result<std::vector<std::string>> RepairLibrary(const JobContext& job = {});
-  // Removes the least recently used indexes until at most `max_bytes` remain; returns the bytes freed.
+  // Removes the least recently used indexes until at most `max_bytes` remain; returns the bytes freed. Those that are
+  // being written at the time stay.
   Result<uint64_t> PruneLibrary(uint64_t max_bytes);
 
   MemoryReport Memory() const;

@@ -73,9 +73,20 @@ struct CaptionEvent {
 
 struct CaptionReport {
   uint64_t segments = 0;  // captioned
+  uint64_t resumed = 0;   // of these, taken over from a run that was stopped
   uint64_t events = 0;    // after equal neighbours were merged
+  uint64_t frames = 0;    // kept frames of the index
   double index_s = 0.0;
   double total_s = 0.0;
+};
+
+// What captioning is expected to take.
+struct CaptionEstimate {
+  uint64_t frames = 0;  // kept
+  uint64_t captions = 0;
+  uint64_t index_bytes = 0;  // that the library grows by
+  double seconds = 0.0;
+  bool measured = false;  // by earlier work on this machine, not a guess
 };
 
 enum class IndexState { kNone, kPartial, kComplete, kDamaged };
@@ -115,6 +126,7 @@ struct MediaInfo {
   bool hdr = false;
   bool audio = false;
   bool still = false;
+  std::string timecode;               // of the first picture, as the file has it; empty where there is none
   std::vector<std::string> warnings;  // what is wrong with the file though it can be read
   std::optional<IndexInfo> index;     // for the default sampling; absent where there is none
 };

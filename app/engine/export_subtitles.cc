@@ -14,8 +14,8 @@ namespace longview {
 namespace {
 
 constexpr int64_t kLongestRepairMs = 1000;  // given at most to a cue that came without a length
-constexpr std::array<SubtitleFormat, 4> kFormats = {SubtitleFormat::kSrt, SubtitleFormat::kVtt, SubtitleFormat::kJsonl,
-                                                    SubtitleFormat::kTxt};
+constexpr std::array<SubtitleFormat, 5> kFormats = {SubtitleFormat::kSrt, SubtitleFormat::kVtt, SubtitleFormat::kJsonl,
+                                                    SubtitleFormat::kTxt, SubtitleFormat::kCsv};
 
 bool IsLineBreak(uint32_t c) { return (c >= 0x0A && c <= 0x0D) || c == 0x85 || c == 0x2028 || c == 0x2029; }
 
@@ -145,6 +145,26 @@ std::string WriteTxt(const std::vector<TimedCue>& cues) {
   return out;
 }
 
+std::string CsvField(std::string_view text) {
+  std::string quoted = ValidUtf8(text);
+  std::replace_if(
+      quoted.begin(), quoted.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  ReplaceAll("\"", "\"\"", &quoted);
+  return "\"" + quoted + "\"";
+}
+
+std::string WriteCsv(const std::vector<TimedCue>& cues, std::string_view video) {
+  std::string out = "video,start,end,text\n";
+  const std::string name = CsvField(video);
+  const auto seconds = [](int64_t ms) { return FormatNumber(static_cast<double>(ms) / 1000.0, 3); };
+  for (const TimedCue& cue : cues) {
+    std::string text;
+    for (const std::string& line : PayloadLines(cue.text)) text += (text.empty() ? "" : " ") + line;
+    out += name + "," + seconds(cue.start_ms) + "," + seconds(cue.end_ms) + "," + CsvField(text) + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string_view SubtitleFormatName(SubtitleFormat format) {
@@ -157,6 +177,8 @@ std::string_view SubtitleFormatName(SubtitleFormat format) {
       return "jsonl";
     case SubtitleFormat::kTxt:
       return "txt";
+    case SubtitleFormat::kCsv:
+      return "csv";
   }
   return "srt";
 }
@@ -165,7 +187,7 @@ Result<SubtitleFormat> ParseSubtitleFormat(std::string_view name) {
   for (const SubtitleFormat format : kFormats) {
     if (SubtitleFormatName(format) == name) return format;
   }
-  return InvalidArgument("format '" + PrintableText(name) + "' is none of srt, vtt, jsonl, txt");
+  return InvalidArgument("format '" + PrintableText(name) + "' is none of srt, vtt, jsonl, txt, csv");
 }
 
 std::vector<TimedCue> ArrangeCues(std::span<const Cue> cues, double film_end_s) {
@@ -210,6 +232,8 @@ std::string WriteSubtitles(SubtitleFormat format, std::span<const Cue> cues, dou
       return WriteJsonl(arranged, video);
     case SubtitleFormat::kTxt:
       return WriteTxt(arranged);
+    case SubtitleFormat::kCsv:
+      return WriteCsv(arranged, video);
   }
   return {};
 }

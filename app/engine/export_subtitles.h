@@ -2,7 +2,8 @@
 //
 // All writers give UTF-8 without a byte order mark, lines end in '\n', and the bytes depend on the arguments alone. The
 // formats: SRT (SubRip as FFmpeg and players read it), WebVTT (W3C, https://www.w3.org/TR/webvtt1/), JSONL (design.md
-// §4: one object a line with video, start, end, text), TXT (one line a caption: `[MM:SS.mmm - MM:SS.mmm] text`).
+// §4: one object a line with video, start, end, text), TXT (one line a caption: `[MM:SS.mmm - MM:SS.mmm] text`), CSV
+// (RFC 4180 but for its line ends: a head line `video,start,end,text`, times in seconds).
 #ifndef LONGVIEW_APP_ENGINE_EXPORT_SUBTITLES_H_
 #define LONGVIEW_APP_ENGINE_EXPORT_SUBTITLES_H_
 
@@ -30,9 +31,9 @@ struct TimedCue {
   std::string text;
 };
 
-enum class SubtitleFormat { kSrt, kVtt, kJsonl, kTxt };
+enum class SubtitleFormat { kSrt, kVtt, kJsonl, kTxt, kCsv };
 
-// "srt", "vtt", "jsonl", "txt": the name on the command line and the extension of the file.
+// "srt", "vtt", "jsonl", "txt", "csv": the name on the command line and the extension of the file.
 std::string_view SubtitleFormatName(SubtitleFormat format);
 // kInvalidArgument lists the choices.
 Result<SubtitleFormat> ParseSubtitleFormat(std::string_view name);
@@ -45,7 +46,7 @@ Result<SubtitleFormat> ParseSubtitleFormat(std::string_view name);
 // are.
 std::vector<TimedCue> ArrangeCues(std::span<const Cue> cues, double film_end_s);
 
-// The file's bytes. `video` is the value of JSONL's "video" and unused elsewhere.
+// The file's bytes. `video` is the value of "video" in JSONL and CSV and unused elsewhere.
 //  - SRT, VTT: line breaks of any kind separate lines, blank lines and control characters go; a text that is only a
 //  number
 //    gets a full stop (readers would take it for a cue's number).
@@ -53,6 +54,7 @@ std::vector<TimedCue> ArrangeCues(std::span<const Cue> cues, double film_end_s);
 //  - VTT: & < > become &amp; &lt; &gt;.
 //  - JSONL: the text unchanged. Line separators that are not '\n' (U+0085, U+2028, U+2029) are escaped.
 //  - TXT: the text on one line.
+//  - CSV: texts in quotes, a quote doubled; line breaks become blanks.
 std::string WriteSubtitles(SubtitleFormat format, std::span<const Cue> cues, double film_end_s, std::string_view video);
 
 }  // namespace longview

@@ -299,8 +299,9 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
   } else if (writer != nullptr) {
     outcome.report.was_complete = true;
   }
-  writer.reset();
+  // Opened before the writer gives up its lock: from then on the library may be pruned at any time.
   LV_ASSIGN_OR_RETURN(auto index, VideoIndex::Open(file, header));
+  writer.reset();
   return finish(std::move(index));
 }
 

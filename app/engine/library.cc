@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;  // 2: caption_drafts, rates
 
 // Paths are bytes, and SQLite's TEXT takes them as they are.
 constexpr char kSchema[] = R"sql(
@@ -49,9 +49,17 @@ CREATE TABLE IF NOT EXISTS answer_videos(
 CREATE TABLE IF NOT EXISTS answer_evidence(
   answer INTEGER NOT NULL REFERENCES answers(id), position INTEGER NOT NULL, video TEXT NOT NULL,
   start_s REAL NOT NULL, end_s REAL NOT NULL, weight REAL NOT NULL, PRIMARY KEY(answer, position)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS caption_drafts(
+  fingerprint TEXT NOT NULL, model TEXT NOT NULL, settings TEXT NOT NULL, variant TEXT NOT NULL,
+  segment INTEGER NOT NULL, start_s REAL NOT NULL, end_s REAL NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY(fingerprint, model, settings, variant, segment)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rates(work TEXT PRIMARY KEY, units REAL NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS hashes(
   path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, sha256 TEXT NOT NULL) WITHOUT ROWID;
 )sql";
+
+constexpr char kClearDrafts[] =
+    "DELETE FROM caption_drafts WHERE fingerprint=? AND model=? AND settings=? AND variant=?";
 
 int64_t Now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -99,7 +107,7 @@ Result<std::unique_ptr<SqlDatabase>> OpenDatabase(const std::string& path) {
   if (version < kVersion) {
     const auto make_tables = [&] {
       LV_RETURN_IF_ERROR(database->Script(kSchema));
-      return database->Script("PRAGMA user_version=1");
+      return database->Script("PRAGMA user_version=2");
     };
     LV_RETURN_IF_ERROR(database->Transaction(make_tables));
   }
@@ -221,6 +229,7 @@ Status Library::PutCaptions(const IndexKey& key, std::string_view variant, const
     LV_RETURN_IF_ERROR(
         impl_->db->Run("DELETE FROM captions WHERE fingerprint=? AND model=? AND settings=? AND variant=?",
                        {key.fingerprint, key.model, key.settings, variant}));
+    LV_RETURN_IF_ERROR(impl_->db->Run(kClearDrafts, {key.fingerprint, key.model, key.settings, variant}));
     for (const CaptionRow& caption : captions) {
       LV_RETURN_IF_ERROR(impl_->db->Run(
           "INSERT INTO captions(fingerprint, model, settings, variant, start_s, end_s, text) VALUES(?,?,?,?,?,?,?)",
@@ -228,6 +237,47 @@ Status Library::PutCaptions(const IndexKey& key, std::string_view variant, const
     }
     return Status::Ok();
   });
+}
+
+Status Library::PutDraft(const IndexKey& key, std::string_view variant, const CaptionDraft& draft) {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->db->Run(
+      "INSERT OR REPLACE INTO caption_drafts VALUES(?,?,?,?,?,?,?,?)",
+      {key.fingerprint, key.model, key.settings, variant, draft.segment, draft.start, draft.end, draft.text});
+}
+
+Result<std::vector<CaptionDraft>> Library::Drafts(const IndexKey& key, std::string_view variant) {
+  const std::scoped_lock lock(impl_->mutex);
+  std::vector<CaptionDraft> drafts;
+  LV_RETURN_IF_ERROR(impl_->db->Run(
+      "SELECT segment, start_s, end_s, text FROM caption_drafts WHERE fingerprint=? AND model=? AND settings=? AND "
+      "variant=? ORDER BY segment",
+      {key.fingerprint, key.model, key.settings, variant}, [&](const SqlRow& row) {
+        drafts.push_back({static_cast<uint64_t>(row.Int(0)), row.Double(1), row.Double(2), row.Text(3)});
+      }));
+  return drafts;
+}
+
+Status Library::ClearDrafts(const IndexKey& key, std::string_view variant) {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->db->Run(kClearDrafts, {key.fingerprint, key.model, key.settings, variant});
+}
+
+Status Library::AddRate(std::string_view work, const Rate& rate) {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->db->Run(
+      "INSERT INTO rates VALUES(?,?,?) ON CONFLICT(work) DO UPDATE SET units = 0.9 * units + excluded.units, "
+      "seconds = 0.9 * seconds + excluded.seconds",
+      {work, rate.units, rate.seconds});
+}
+
+Result<Library::Rate> Library::GetRate(std::string_view work) {
+  const std::scoped_lock lock(impl_->mutex);
+  Rate rate;
+  LV_RETURN_IF_ERROR(impl_->db->Run("SELECT units, seconds FROM rates WHERE work=?", {work}, [&](const SqlRow& row) {
+    rate = {row.Double(0), row.Double(1)};
+  }));
+  return rate;
 }
 
 Result<std::vector<CaptionHit>> Library::FindCaptions(std::string_view words, int limit) {

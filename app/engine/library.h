@@ -53,6 +53,14 @@ struct CaptionRow {
   std::string text;
 };
 
+// The caption of the segment with this number and these times.
+struct CaptionDraft {
+  uint64_t segment = 0;
+  double start = 0.0;
+  double end = 0.0;
+  std::string text;
+};
+
 struct CaptionHit {
   std::filesystem::path path;
   CaptionRow caption;
@@ -78,8 +86,21 @@ class Library {
 
   // The captions of one video by one model, settings and way of captioning, replaced as a whole.
   Status PutCaptions(const IndexKey& key, std::string_view variant, const std::vector<CaptionRow>& captions);
+  // Captions of single segments while a video is being captioned, for a run that is stopped half-way to go on from.
+  // PutCaptions of the same key and variant, and ClearDrafts, throw them away.
+  Status PutDraft(const IndexKey& key, std::string_view variant, const CaptionDraft& draft);
+  Result<std::vector<CaptionDraft>> Drafts(const IndexKey& key, std::string_view variant);
+  Status ClearDrafts(const IndexKey& key, std::string_view variant);
   // Captions that hold every word of `words`, best first; the words are data, never FTS5 syntax.
   Result<std::vector<CaptionHit>> FindCaptions(std::string_view words, int limit);
+  // How fast a kind of work went on this machine: a sum of units and of seconds, older work counting less. Zeros where
+  // nothing was noted.
+  struct Rate {
+    double units = 0.0;
+    double seconds = 0.0;
+  };
+  Status AddRate(std::string_view work, const Rate& rate);
+  Result<Rate> GetRate(std::string_view work);
   // Keeps a question with its answer.
   Status AddAnswer(std::string_view question, const Answer& answer, const std::vector<std::string>& fingerprints);
 

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kIndexExtension[] = ".lvidx";
+constexpr char kLeftoverEnding[] = ".lvidx.new";
 
 Result<std::vector<fs::path>> IndexFiles(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -50,14 +51,27 @@ LibraryEntry ReadEntry(const fs::path& file) {
   return entry;
 }
 
-Status Remove(const LibraryEntry& entry, Library* library) {
-  std::error_code error;
-  fs::remove(entry.index.file, error);
-  if (error) return IoError(entry.index.file.string() + ": cannot be removed: " + error.message());
-  if (library == nullptr || entry.fingerprint.empty()) return Status::Ok();
-  // "<fingerprint>-<model>-<settings>": none of them holds a '-'.
+// False where somebody is writing it: then it stays, and so does its row.
+Result<bool> Remove(const LibraryEntry& entry, Library* library) {
+  LV_ASSIGN_OR_RETURN(const bool removed, RemoveCacheFile(entry.index.file));
+  if (!removed) return false;
+  if (library == nullptr || entry.fingerprint.empty()) return true;
+  // "<fingerprint>-<model>-<settings>": none of them holds a '-'. A writer that began anew meanwhile puts its row back
+  // when it is done.
   const std::string stem = entry.index.file.stem().string();
-  return library->RemoveIndex({entry.fingerprint, entry.model, stem.substr(stem.rfind('-') + 1)});
+  LV_RETURN_IF_ERROR(library->RemoveIndex({entry.fingerprint, entry.model, stem.substr(stem.rfind('-') + 1)}));
+  return true;
+}
+
+// What writers that were killed before they put their new file in place left behind.
+Status RemoveLeftovers(const fs::path& folder) {
+  std::vector<fs::path> leftovers;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().ends_with(kLeftoverEnding)) leftovers.push_back(it->path());
+  }
+  for (const fs::path& leftover : leftovers) LV_RETURN_IF_ERROR(RemoveCacheFile(leftover).status());
+  return Status::Ok();
 }
 
 }  // namespace
@@ -84,9 +98,9 @@ Result<std::vector<LibraryEntry>> ListIndexes(const fs::path& folder, Library* l
   return entries;
 }
 
-Result<std::vector<std::string>> RepairIndexes(const fs::path& folder, Library* library, const JobContext& job) {
+Result<std::vector<LibraryEntry>> DamagedIndexes(const fs::path& folder, Library* library, const JobContext& job) {
   LV_ASSIGN_OR_RETURN(const std::vector<LibraryEntry> entries, ListIndexes(folder, library));
-  std::vector<std::string> removed;
+  std::vector<LibraryEntry> found;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (job.stop.stop_requested()) return Cancelled();
     if (job.progress) job.progress({static_cast<double>(i), static_cast<double>(entries.size())});
@@ -95,17 +109,27 @@ Result<std::vector<std::string>> RepairIndexes(const fs::path& folder, Library* 
       const auto reader = CacheFileReader::Open(entries[i].index.file, std::nullopt);
       damaged = !reader.ok() || !reader->VerifyAll().ok();
     }
-    if (!damaged) continue;
-    LV_RETURN_IF_ERROR(Remove(entries[i], library));
-    removed.push_back(entries[i].index.file.string());
+    std::error_code gone;
+    if (damaged && fs::exists(entries[i].index.file, gone)) found.push_back(entries[i]);
   }
+  return found;
+}
+
+Result<std::vector<std::string>> RepairIndexes(const fs::path& folder, Library* library, const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const std::vector<LibraryEntry> damaged, DamagedIndexes(folder, library, job));
+  std::vector<std::string> removed;
+  for (const LibraryEntry& entry : damaged) {
+    LV_ASSIGN_OR_RETURN(const bool gone, Remove(entry, library));
+    if (gone) removed.push_back(entry.index.file.string());
+  }
+  LV_RETURN_IF_ERROR(RemoveLeftovers(folder));
   if (library == nullptr) return removed;
   LV_ASSIGN_OR_RETURN(const std::vector<LibraryEntry> rows, library->Entries());
   for (const LibraryEntry& row : rows) {
     LibraryEntry in_folder = row;
     in_folder.index.file = folder / row.index.file;
     std::error_code error;
-    if (!fs::exists(in_folder.index.file, error)) LV_RETURN_IF_ERROR(Remove(in_folder, library));
+    if (!fs::exists(in_folder.index.file, error)) LV_RETURN_IF_ERROR(Remove(in_folder, library).status());
   }
   return removed;
 }
@@ -115,12 +139,15 @@ Result<uint64_t> PruneIndexes(const fs::path& folder, Library* library, uint64_t
   uint64_t kept = 0;
   uint64_t freed = 0;
   for (const LibraryEntry& entry : entries) {
-    if (entry.index.bytes <= max_bytes - kept) {
-      kept += entry.index.bytes;
-      continue;
+    const bool fits = kept <= max_bytes && entry.index.bytes <= max_bytes - kept;
+    if (!fits) {
+      LV_ASSIGN_OR_RETURN(const bool removed, Remove(entry, library));
+      if (removed) {
+        freed += entry.index.bytes;
+        continue;
+      }
     }
-    LV_RETURN_IF_ERROR(Remove(entry, library));
-    freed += entry.index.bytes;
+    kept += entry.index.bytes;
   }
   return freed;
 }

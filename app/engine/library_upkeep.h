@@ -17,11 +17,17 @@ namespace longview {
 // Every index file of `folder`, most recently used first; none where the folder is missing. `library` may be null.
 Result<std::vector<LibraryEntry>> ListIndexes(const std::filesystem::path& folder, Library* library);
 
-// Verifies every file; removes the damaged ones with their rows, and rows without a file. Returns what was removed.
+// Reads every file in full and returns those that are damaged. Changes nothing.
+Result<std::vector<LibraryEntry>> DamagedIndexes(const std::filesystem::path& folder, Library* library,
+                                                 const JobContext& job);
+
+// Removes damaged files with their rows, rows without a file, and what killed writers left. What somebody is writing
+// stays. Returns the index files that were removed.
 Result<std::vector<std::string>> RepairIndexes(const std::filesystem::path& folder, Library* library,
                                                const JobContext& job);
 
-// Removes the least recently used until at most `max_bytes` remain. A program that has one open keeps reading it.
+// Removes the least recently used until at most `max_bytes` remain; returns the bytes freed. One that somebody is
+// writing stays and counts, so more may remain. A program that has one open keeps reading it.
 Result<uint64_t> PruneIndexes(const std::filesystem::path& folder, Library* library, uint64_t max_bytes);
 
 }  // namespace longview

@@ -131,6 +131,10 @@ class CacheFileReader {
   std::unique_ptr<Impl> impl_;
 };
 
+// Removes an index file unless a writer, of this process or another, has it: false then. True where it is gone. Readers
+// keep what they mapped; a writer that waited for the file begins a new one. kIo.
+Result<bool> RemoveCacheFile(const std::filesystem::path& path);
+
 }  // namespace longview
 
 #endif  // LONGVIEW_ATTENTION_MLA_CACHE_FILE_H_

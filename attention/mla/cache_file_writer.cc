@@ -182,6 +182,21 @@ Result<CacheFileWriter> CacheFileWriter::Open(const std::filesystem::path& path,
   return ResourceError(path.string() + ": other processes keep replacing this index");
 }
 
+Result<bool> RemoveCacheFile(const std::filesystem::path& path) {
+  FileHandle file;
+  const Result<Locked> locked = OpenLocked(path, false, &file);
+  if (!locked.ok()) {
+    if (locked.status().code() == StatusCode::kResource) return false;
+    // One that cannot be opened for writing has no writer of ours; the folder's rights decide.
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return SystemError(path, "cannot be removed");
+    return true;
+  }
+  if (*locked == Locked::kMissing) return true;
+  if (*locked == Locked::kMoved) return false;  // replaced at this very moment: somebody's new one
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return SystemError(path, "cannot be removed");
+  return true;
+}
+
 uint64_t CacheFileWriter::frames() const { return impl_->index.frames.size(); }
 uint64_t CacheFileWriter::tokens() const { return impl_->index.tokens; }
 double CacheFileWriter::last_time_s() const {

@@ -127,17 +127,49 @@ TEST(ArgsTest, CaptionOptions) {
                             "--overwrite", "--no-resume", "--jobs", "3", "--shard", "2/8"});
   EXPECT_TRUE(args.caption.recursive);
   EXPECT_DOUBLE_EQ(args.caption.every_s, 10.0);
-  EXPECT_EQ(args.caption.formats, (std::vector<SubtitleFormat>{SubtitleFormat::kSrt, SubtitleFormat::kJsonl}));
+  EXPECT_EQ(args.caption.formats, (std::vector<CaptionFormat>{CaptionFormat::kSrt, CaptionFormat::kJsonl}));
   EXPECT_EQ(args.caption.out, "o");
   EXPECT_TRUE(args.caption.overwrite);
   EXPECT_FALSE(args.caption.resume);
   EXPECT_EQ(args.caption.jobs, 3);
-  EXPECT_EQ(args.caption.shard_index, 2u);
-  EXPECT_EQ(args.caption.shard_count, 8u);
+  EXPECT_EQ(args.caption.shard.index, 2u);
+  EXPECT_EQ(args.caption.shard.count, 8u);
   const Args plain = Parsed({"caption", "dir"});
-  EXPECT_EQ(plain.caption.formats, std::vector<SubtitleFormat>{SubtitleFormat::kSrt});
+  EXPECT_EQ(plain.caption.formats, std::vector<CaptionFormat>{CaptionFormat::kSrt});
   EXPECT_TRUE(plain.caption.resume);
   EXPECT_DOUBLE_EQ(plain.caption.every_s, 0.0);
+}
+
+TEST(ArgsTest, CaptionBatchOptions) {
+  const Args args =
+      Parsed({"caption", "--files-from", "-", "--include", "*.mp4", "--include", "[a].mkv", "--exclude", "x*",
+              "--dry-run", "--log-json", "--prompt", "Is there a dog?", "--format", "all", "--resume"});
+  EXPECT_TRUE(args.paths.empty());
+  EXPECT_EQ(args.caption.files_from, "-");
+  EXPECT_EQ(args.caption.include, (std::vector<std::string>{"*.mp4", "[a].mkv"}));
+  EXPECT_EQ(args.caption.exclude, std::vector<std::string>{"x*"});
+  EXPECT_TRUE(args.caption.dry_run);
+  EXPECT_TRUE(args.caption.log_json);
+  EXPECT_TRUE(args.caption.resume);
+  EXPECT_EQ(args.caption.prompt, "Is there a dog?");
+  EXPECT_EQ(args.caption.formats.size(), CaptionFormats().size());
+  // A pattern takes one word: what follows is a path.
+  EXPECT_EQ(Parsed({"caption", "--exclude", "x", "a.mp4"}).paths, std::vector<std::string>{"a.mp4"});
+  // Captions closer than the samples: the film is sampled as often, unless --fps says otherwise.
+  EXPECT_DOUBLE_EQ(Parsed({"caption", "d", "--every", "500ms"}).sampling.fps, 2.0);
+  EXPECT_DOUBLE_EQ(Parsed({"caption", "d", "--every", "500ms", "--fps", "1"}).sampling.fps, 1.0);
+  EXPECT_DOUBLE_EQ(Parsed({"caption", "d", "--every", "10s"}).sampling.fps, 1.0);
+  EXPECT_NE(Fault({"caption"}).find("needs a video"), std::string::npos);
+  EXPECT_NE(Fault({"caption", "d", "--prompt", " "}).find("prompt"), std::string::npos);
+  Fault({"caption", "d", "--resume", "--no-resume"});
+  const Args merge = Parsed({"manifest", "merge", "a.json", "b.json", "--out", "c.json"});
+  EXPECT_EQ(merge.command, Command::kManifest);
+  EXPECT_EQ(merge.paths, (std::vector<std::string>{"a.json", "b.json"}));
+  EXPECT_EQ(merge.manifest.out, "c.json");
+  Fault({"manifest", "split", "a.json"});
+  Fault({"manifest", "merge"});
+  EXPECT_TRUE(Parsed({"library", "--check"}).library.check);
+  Fault({"library", "--check", "--repair"});
 }
 
 TEST(ArgsTest, FramesLibraryAndCommonOptions) {

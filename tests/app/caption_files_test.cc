@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
 #include "app/cli/caption_inputs.h"
 #include "app/cli/caption_manifest.h"
+#include "app/cli/caption_progress.h"
 #include "app/cli/caption_record.h"
 #include "app/engine/output_files.h"
 #include "tests/support/temp_folder.h"
@@ -23,6 +25,9 @@ class CaptionInputsTest : public ::testing::Test {
     for (const CaptionInput& input : found.inputs)
       names.push_back(input.path.lexically_relative(folder_.path()).string());
     return names;
+  }
+  static CaptionInputs Collect(const std::vector<std::string>& paths, bool recursive) {
+    return CollectInputs({paths, {}, recursive, {}, {}});
   }
   bool HasFault(const CaptionInputs& found, const std::string& part) const {
     for (const CaptionFault& fault : found.faults) {
@@ -42,11 +47,11 @@ TEST_F(CaptionInputsTest, TakesAFoldersOwnMediaFiles) {
   fs::create_directories(folder_ / "sub");
   folder_.Write("sub/c.webm", "x");
   fs::create_directories(folder_ / "dir.mp4");
-  const CaptionInputs found = CollectInputs({folder_.path().string()}, false);
+  const CaptionInputs found = Collect({folder_.path().string()}, false);
   EXPECT_EQ(Names(found), (std::vector<std::string>{"a.MKV", "b.mp4", "sound.mp3", "still.png"}));
   ASSERT_EQ(found.faults.size(), 1u);
   EXPECT_TRUE(HasFault(found, "dir.mp4: is a folder"));
-  const CaptionInputs deep = CollectInputs({folder_.path().string()}, true);
+  const CaptionInputs deep = Collect({folder_.path().string()}, true);
   EXPECT_EQ(Names(deep), (std::vector<std::string>{"a.MKV", "b.mp4", "sound.mp3", "still.png", "sub/c.webm"}));
   EXPECT_TRUE(deep.faults.empty());
   EXPECT_EQ(deep.inputs[4].mirror, "sub");
@@ -62,7 +67,7 @@ TEST_F(CaptionInputsTest, FollowsLinksToFilesButNotToFolders) {
   fs::create_directory_symlink(folder_ / "in", folder_ / "in" / "loop");
   fs::create_symlink(folder_ / "none.mp4", folder_ / "in" / "broken.mp4");
   ASSERT_EQ(mkfifo((folder_ / "in/pipe.mp4").c_str(), 0600), 0);
-  const CaptionInputs found = CollectInputs({(folder_ / "in").string()}, true);
+  const CaptionInputs found = Collect({(folder_ / "in").string()}, true);
   EXPECT_EQ(Names(found), std::vector<std::string>{"in/link.mp4"});
   EXPECT_EQ(found.faults.size(), 2u);
   EXPECT_TRUE(HasFault(found, "broken.mp4: the link leads nowhere"));
@@ -73,11 +78,83 @@ TEST_F(CaptionInputsTest, GivenFilesAreInputsWhateverTheyAreAndOnce) {
   folder_.Write("film.weird", "x");
   const std::string path = (folder_ / "film.weird").string();
   const CaptionInputs found =
-      CollectInputs({path, path, (folder_.path() / "." / "film.weird").string(), "/nowhere/x.mp4"}, false);
+      Collect({path, path, (folder_.path() / "." / "film.weird").string(), "/nowhere/x.mp4"}, false);
   EXPECT_EQ(found.inputs.size(), 2u);
   EXPECT_TRUE(found.faults.empty());
   fs::create_directories(folder_ / "empty");
-  EXPECT_TRUE(HasFault(CollectInputs({(folder_ / "empty").string()}, false), "no video"));
+  EXPECT_TRUE(HasFault(Collect({(folder_ / "empty").string()}, false), "no video"));
+}
+
+TEST_F(CaptionInputsTest, PatternsAreMatchedBelowTheirFixedPart) {
+  for (const char* name : {"x/a.mp4", "x/b.mkv", "x/notes.txt", "x/.hidden.mp4", "x/sub/c.mp4", "x/sub/deep/d.mp4",
+                           "x/trailers/e.mp4", "y/f.mp4", "[odd] name.mp4"}) {
+    fs::create_directories((folder_ / name).parent_path());
+    folder_.Write(name, "x");
+  }
+  const std::string root = folder_.path().string();
+  const auto names = [&](const std::string& pattern, std::vector<std::string> include = {},
+                         std::vector<std::string> exclude = {}) {
+    return Names(CollectInputs({{root + "/" + pattern}, {}, false, std::move(include), std::move(exclude)}));
+  };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(names("x/*.mp4"), List{"x/a.mp4"});
+  EXPECT_EQ(names("x/*"), (List{"x/a.mp4", "x/b.mkv", "x/sub/c.mp4", "x/trailers/e.mp4"}));
+  EXPECT_EQ(names("x/*.t?t"), List{"x/notes.txt"});
+  EXPECT_EQ(names("**/*.mp4"),
+            (List{"[odd] name.mp4", "x/a.mp4", "x/sub/c.mp4", "x/sub/deep/d.mp4", "x/trailers/e.mp4", "y/f.mp4"}));
+  EXPECT_EQ(names("x/**/[cd].mp4"), (List{"x/sub/c.mp4", "x/sub/deep/d.mp4"}));
+  EXPECT_EQ(names("x/**/*.mp4", {}, {"trailers", "a.*"}), (List{"x/sub/c.mp4", "x/sub/deep/d.mp4"}));
+  EXPECT_EQ(names("[odd] name.mp4"), List{"[odd] name.mp4"});  // a file that is there is no pattern
+  const CaptionInputs mirrored = CollectInputs({{root + "/x/**/*.mp4"}, {}, false, {}, {}});
+  EXPECT_EQ(mirrored.inputs[2].mirror, "sub/deep");
+  EXPECT_EQ(mirrored.inputs[2].shard_key, "sub/deep/d.mp4");
+  EXPECT_TRUE(HasFault(CollectInputs({{root + "/*.zzz"}, {}, false, {}, {}}), "no file matches"));
+  EXPECT_EQ(CollectInputs({{}, {root + "/*.mp4"}, false, {}, {}}).inputs.size(), 1u);  // a list holds names only
+}
+
+TEST_F(CaptionInputsTest, IncludeAndExcludeAreHeldAgainstTheNameOrThePathBelow) {
+  for (const char* name : {"a.mp4", "b.mkv", "raw.dat", "sub/c.mp4", "sub/old/d.mp4"}) {
+    fs::create_directories((folder_ / name).parent_path());
+    folder_.Write(name, "x");
+  }
+  const auto names = [&](std::vector<std::string> include, std::vector<std::string> exclude) {
+    return Names(CollectInputs({{folder_.path().string()}, {}, true, std::move(include), std::move(exclude)}));
+  };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(names({"*.mp4"}, {}), (List{"a.mp4", "sub/c.mp4", "sub/old/d.mp4"}));
+  EXPECT_EQ(names({"*.dat", "*.mkv"}, {}), (List{"b.mkv", "raw.dat"}));
+  EXPECT_EQ(names({}, {"old"}), (List{"a.mp4", "b.mkv", "sub/c.mp4"}));
+  EXPECT_EQ(names({}, {"sub/**"}), (List{"a.mp4", "b.mkv"}));
+  EXPECT_EQ(names({"sub/*"}, {}), List{"sub/c.mp4"});
+  EXPECT_TRUE(HasFault(CollectInputs({{folder_.path().string()}, {}, true, {"*.zzz"}, {}}), "included"));
+  EXPECT_TRUE(CollectInputs({{folder_.path().string()}, {}, true, {}, {"*"}}).faults.empty());
+}
+
+TEST_F(CaptionInputsTest, ListsAreReadByLineOrByNul) {
+  const auto read = [&](const std::string& text) { return *ReadPathList(folder_.Write("list", text).string()); };
+  using List = std::vector<std::string>;
+  EXPECT_EQ(read("a.mp4\nb c.mp4\r\n\n d.mp4"), (List{"a.mp4", "b c.mp4", " d.mp4"}));
+  EXPECT_EQ(read(std::string("a\nb.mp4\0c.mp4\r\0", 15)), (List{"a\nb.mp4", "c.mp4\r"}));
+  EXPECT_EQ(read(""), List{});
+  EXPECT_EQ(ReadPathList((folder_ / "none").string()).status().code(), StatusCode::kNotFound);
+}
+
+// The same part whatever the order, and wherever the archive is mounted.
+TEST_F(CaptionInputsTest, ShardsDependOnNeitherOrderNorMountPoint) {
+  std::vector<std::string> keys[2];
+  for (int mount = 0; mount < 2; ++mount) {
+    const std::string root = mount == 0 ? "mnt/archive" : "elsewhere/under/another/name";
+    for (const char* name : {"a.mp4", "s/b.mp4", "s/c.mp4"}) {
+      fs::create_directories((folder_ / (root + "/" + name)).parent_path());
+      folder_.Write(root + "/" + name, "x");
+    }
+    std::vector<std::string> paths = {(folder_ / root).string() + (mount == 0 ? "" : "/"),
+                                      (folder_ / "lone.mp4").string()};
+    if (mount == 1) std::reverse(paths.begin(), paths.end());
+    for (const CaptionInput& input : Collect(paths, true).inputs) keys[mount].push_back(input.shard_key);
+    std::sort(keys[mount].begin(), keys[mount].end());
+  }
+  EXPECT_EQ(keys[0], keys[1]);
 }
 
 TEST(ShardTest, EveryKeyHasOnePartAndPartsAreEven) {
@@ -158,13 +235,98 @@ TEST(CaptionRecordTest, LivesWithTornAndHostileRecords) {
   EXPECT_EQ(CaptionRecord(folder.path(), 1, 1).Assess("a.srt", "s", "i"), OutputState::kForeign);
 }
 
+nlohmann::json ManifestOf(const std::string& run, const std::string& finished,
+                          const std::vector<CaptionOutcome>& outcomes) {
+  CaptionManifest manifest;
+  manifest.run = run;
+  manifest.model = "m";
+  manifest.settings = {{"every_s", 0}};
+  manifest.shard = "1/2";
+  manifest.started = finished;
+  manifest.finished = finished;
+  manifest.outcomes = outcomes;
+  return nlohmann::json::parse(ManifestJson(manifest).dump());
+}
+
+CaptionOutcome Outcome(const std::string& video, CaptionState state, const std::string& error = "") {
+  CaptionOutcome outcome;
+  outcome.video = video;
+  outcome.key = fs::path(video).filename();
+  outcome.state = state;
+  outcome.error = error;
+  if (state == CaptionState::kDone || state == CaptionState::kSkipped) outcome.fingerprint = "fp " + outcome.key;
+  return outcome;
+}
+
+TEST(ManifestMergeTest, TheBestOfEachInputWhateverTheOrder) {
+  const NamedManifest first{
+      "1", ManifestOf("r1", "2026-01-01T00:00:00Z",
+                      {Outcome("/m/a.mp4", CaptionState::kDone), Outcome("/m/b.mp4", CaptionState::kFailed, "broken"),
+                       Outcome("/m/c.mp4", CaptionState::kNotDone)})};
+  const NamedManifest second{
+      "2", ManifestOf("r2", "2026-01-02T00:00:00Z",
+                      {Outcome("/m/a.mp4", CaptionState::kSkipped), Outcome("/m/b.mp4", CaptionState::kDone),
+                       Outcome("/m/c.mp4", CaptionState::kFailed, "still broken")})};
+  const NamedManifest other_mount{
+      "3", ManifestOf("r3", "2026-01-03T00:00:00Z", {Outcome("/net/b.mp4", CaptionState::kDone)})};
+  const auto merged = MergeManifests({first, second, other_mount});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  EXPECT_EQ(merged->at("done"), 2);
+  EXPECT_EQ(merged->at("failed"), 1);
+  EXPECT_EQ(merged->at("not_done"), 0);
+  EXPECT_EQ(merged->at("repeated"), 1);  // b, twice
+  EXPECT_EQ(merged->at("inputs").size(), 3u);
+  EXPECT_EQ(merged->at("runs").size(), 3u);
+  EXPECT_EQ(merged->at("inputs")[1]["error"], "still broken");
+  EXPECT_EQ(MergeManifests({other_mount, second, first, second})->dump(), merged->dump());
+  // Merged ones merge like any other.
+  const NamedManifest part{"p", nlohmann::json::parse(MergeManifests({first, second})->dump())};
+  const auto again = MergeManifests({part, other_mount});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->at("runs"), merged->at("runs"));
+  EXPECT_EQ(again->at("done"), merged->at("done"));
+}
+
+TEST(ManifestMergeTest, OtherBatchesAndOtherFilesAreRefused) {
+  const NamedManifest sound{"a", ManifestOf("r", "t", {})};
+  NamedManifest other = sound;
+  other.object["settings"]["every_s"] = 10;
+  EXPECT_EQ(MergeManifests({sound, other}).status().code(), StatusCode::kInvalidArgument);
+  for (const char* text : {"[]", "{}", "null", R"({"format":"longview-manifest","version":2,"inputs":[]})",
+                           R"({"format":"longview-manifest","version":1,"inputs":[1]})",
+                           R"({"format":"longview-manifest","version":1,"inputs":[{"video":1,"state":"done"}]})"}) {
+    EXPECT_EQ(MergeManifests({{"x", nlohmann::json::parse(text)}}).status().code(), StatusCode::kDamaged) << text;
+  }
+  EXPECT_EQ(MergeManifests({}).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(CaptionProgressTest, CountsBytesAndLeavesOutWhatWasSkipped) {
+  CaptionProgress progress({100, 100, 200}, 2.0);
+  EXPECT_FALSE(progress.State(1.0).eta_s.has_value());
+  progress.Finish(0, false);       // skipped
+  progress.Show(1, {36.0, 72.0});  // 36 s of film read, none captioned
+  BatchState state = progress.State(10.0);
+  EXPECT_EQ(state.files_done, 1u);
+  EXPECT_DOUBLE_EQ(state.share, 50.0 / 300.0);
+  EXPECT_DOUBLE_EQ(state.frames_per_s, 7.2);
+  EXPECT_DOUBLE_EQ(state.hours, 0.005);
+  EXPECT_DOUBLE_EQ(*state.eta_s, 50.0);
+  EXPECT_EQ(BatchText(state), "1 of 3 files, 0.01 h, 7.2 frames/s");
+  progress.Show(2, {90.0, 100.0});  // its index stood: nothing was read
+  EXPECT_DOUBLE_EQ(progress.State(10.0).frames_per_s, 7.2);
+  progress.Finish(1, true);
+  progress.Finish(2, true);
+  EXPECT_DOUBLE_EQ(progress.State(20.0).share, 1.0);
+  EXPECT_DOUBLE_EQ(*progress.State(20.0).eta_s, 0.0);
+}
+
 TEST(CaptionManifestTest, IsValidJsonWhateverTheNames) {
   const TempFolder folder;
   CaptionManifest manifest;
   manifest.run = NewRunName();
   EXPECT_NE(manifest.run, NewRunName());
-  manifest.outcomes.push_back({"bad\xff\n.mp4", CaptionState::kDone, "fp", {"bad\xff.srt"}, 3, 1.5, ""});
-  manifest.outcomes.push_back({"b.mp4", CaptionState::kFailed, "", {}, 0, 0.0, "b.mp4: is empty"});
+  manifest.outcomes.push_back({"bad\xff\n.mp4", CaptionState::kDone, "fp", {"bad\xff.srt"}, 3, 1.5, "", "k", 0});
+  manifest.outcomes.push_back({"b.mp4", CaptionState::kFailed, "", {}, 0, 0.0, "b.mp4: is empty", "k2", 0});
   manifest.outcomes.emplace_back().video = "c.mp4";
   const Result<fs::path> path = WriteManifest(manifest, folder.path());
   ASSERT_TRUE(path.ok());

@@ -340,6 +340,26 @@ TEST(CacheFile, OneWriterAtATime) {
   EXPECT_TRUE(OpenWriter(path).ok());
 }
 
+TEST(CacheFile, AFileIsRemovedOnlyWhileNobodyWritesIt) {
+  const TempFolder folder;
+  const fs::path path = folder / "pruned.lvi";
+  EXPECT_TRUE(*RemoveCacheFile(path));  // there is none
+  {
+    auto writer = OpenWriter(path);
+    ASSERT_TRUE(writer.ok() && AppendFrames(&*writer, 0, 2).ok());
+    EXPECT_FALSE(*RemoveCacheFile(path));
+    ASSERT_TRUE(AppendFrames(&*writer, 2, 1).ok());
+  }
+  const auto reader = CacheFileReader::Open(path, Header());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_TRUE(*RemoveCacheFile(path));
+  EXPECT_FALSE(fs::exists(path));
+  ExpectFilm(*reader, 3);  // who had it open keeps it
+  auto anew = OpenWriter(path);
+  ASSERT_TRUE(anew.ok());
+  EXPECT_EQ(anew->frames(), 0u);
+}
+
 TEST(CacheFile, AKilledWriterLosesNothingThatWasFinished) {
   const TempFolder folder;
   const fs::path path = folder / "killed.lvi";

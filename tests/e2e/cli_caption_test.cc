@@ -76,6 +76,89 @@ TEST_F(CliCaption, EveryFormatOnce) {
   EXPECT_EQ(manifest["inputs"][0]["captions"].get<size_t>(), LineCount(jsonl));
 }
 
+// All formats in one pass; the film's own sidecar keeps what it held.
+TEST_F(CliCaption, MarkersSidecarAndDigest) {
+  const std::string clip = CopyClip("film.mp4").string();
+  folder_.Write("film.xmp",
+                "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
+                "<rdf:Description rdf:about='' xmlns:xmp='http://ns.adobe.com/xap/1.0/' xmp:Rating='5'/></rdf:RDF>"
+                "</x:xmpmeta>");
+  folder_.Write("film.en.srt", "speech\n");
+  ASSERT_EQ(Run({"caption", clip, "--format", "all"}).exit_code, 0);
+  EXPECT_EQ(Outputs(folder_.path()),
+            (std::vector<std::string>{"film.visual.en.chapters.vtt", "film.visual.en.csv", "film.visual.en.edl",
+                                      "film.visual.en.fcpxml", "film.visual.en.jsonl", "film.visual.en.srt",
+                                      "film.visual.en.summary.json", "film.visual.en.txt", "film.visual.en.vtt"}));
+  EXPECT_EQ(Read(folder_ / "film.en.srt"), "speech\n");
+  const auto digest = nlohmann::json::parse(Read(folder_ / "film.visual.en.summary.json"));
+  EXPECT_EQ(KeysOf(digest), (std::vector<std::string>{"chapters", "summary", "video"}));
+  EXPECT_EQ(digest["chapters"][0]["start"], 0.0);
+  const std::string xmp = Read(folder_ / "film.xmp");
+  EXPECT_NE(xmp.find("xmp:Rating=\"5\""), std::string::npos) << xmp;
+  EXPECT_NE(xmp.find("<rdf:li xml:lang=\"x-default\">"), std::string::npos) << xmp;
+  EXPECT_NE(Read(folder_ / "film.visual.en.edl").find("* FROM CLIP NAME: film.mp4\n"), std::string::npos);
+  EXPECT_NE(Read(folder_ / "film.visual.en.fcpxml").find("frameDuration=\"1/10s\""), std::string::npos);
+  // Finished, the sidecar too; and another program's change to the sidecar does not make it ours to write again.
+  EXPECT_EQ(RunJson({"caption", clip, "--format", "all"})["skipped"], 1);
+  std::string rated = xmp;
+  rated.replace(rated.find("Rating=\"5\""), 10, "Rating=\"3\"");
+  folder_.Write("film.xmp", rated);
+  EXPECT_EQ(RunJson({"caption", clip, "--format", "all"})["skipped"], 1);
+  EXPECT_EQ(Read(folder_ / "film.xmp"), rated);
+  // The same bytes from anew.
+  const std::string edl = Read(folder_ / "film.visual.en.edl");
+  ASSERT_EQ(Run({"caption", clip, "--format", "all", "--overwrite"}).exit_code, 0);
+  EXPECT_EQ(Read(folder_ / "film.visual.en.edl"), edl);
+  EXPECT_EQ(Read(folder_ / "film.xmp"), rated);
+  folder_.Write("film.xmp", "no xml");
+  const RunOutcome refused = Run({"caption", clip, "--format", "xmp"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.err.find("film.xmp: "), std::string::npos) << refused.err;
+  EXPECT_EQ(Read(folder_ / "film.xmp"), "no xml");
+}
+
+TEST_F(CliCaption, DryRunListsLogsAndMerges) {
+  const fs::path batch = folder_ / "batch";
+  MakeBatch(batch, 3);
+  folder_.Write("batch/broken.mp4", "no film");
+  folder_.Write("list", (batch / "clip0.mp4").string() + "\n" + (batch / "clip1.mp4").string() + "\n");
+  const std::string out = (folder_ / "out").string();
+  const nlohmann::json dry = RunJson({"caption", batch.string(), "--out", out, "--dry-run", "--format", "srt,csv"}, 1);
+  EXPECT_EQ(dry["to_do"], 3);
+  EXPECT_EQ(dry["failed"], 1);
+  EXPECT_GT(dry["seconds"].get<double>(), 0.0);
+  EXPECT_GT(dry["index_bytes"].get<double>(), 0.0);
+  EXPECT_EQ(dry["inputs"].size(), 4u);
+  EXPECT_FALSE(fs::exists(out));
+
+  const RunOutcome listed = Run({"caption", "--files-from", (folder_ / "list").string(), "--out", out, "--log-json"});
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  std::vector<std::string> events;
+  std::istringstream lines(listed.err);
+  for (std::string line; std::getline(lines, line);) {
+    const auto event = nlohmann::json::parse(line, nullptr, false);
+    ASSERT_TRUE(event.is_object()) << line;
+    events.push_back(event["event"]);
+  }
+  EXPECT_EQ(events.front(), "start");
+  EXPECT_EQ(events.back(), "end");
+  EXPECT_EQ(std::count(events.begin(), events.end(), "file"), 2);
+  EXPECT_GE(std::count(events.begin(), events.end(), "progress"), 1);
+  EXPECT_EQ(Outputs(out).size(), 2u);
+
+  const std::string pattern = (batch / "*.mp4").string();
+  EXPECT_EQ(RunJson({"caption", pattern, "--exclude", "clip0*", "--out", out}, 1)["skipped"], 1);
+  const std::string merged = (folder_ / "all.json").string();
+  const RunOutcome merge = Run({"manifest", "merge", out, "--out", merged});
+  EXPECT_EQ(merge.exit_code, 1);  // the broken one
+  EXPECT_NE(merge.out.find("3 done"), std::string::npos) << merge.out;
+  EXPECT_NE(merge.err.find("broken.mp4"), std::string::npos) << merge.err;
+  const auto object = nlohmann::json::parse(Read(merged));
+  EXPECT_EQ(object["inputs"].size(), 4u);
+  EXPECT_EQ(object["repeated"], 0);
+  EXPECT_EQ(RunJson({"caption", (batch / "clip0.mp4").string(), "--out", out, "--prompt", "Is it red?"})["done"], 1);
+}
+
 TEST_F(CliCaption, StillsAndSteps) {
   RunFfmpeg({"-i", CliEnvironment::ShortClip().string(), "-frames:v", "1", (folder_ / "still.png").string()});
   ASSERT_EQ(Run({"caption", (folder_ / "still.png").string()}).exit_code, 0);

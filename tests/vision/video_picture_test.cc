@@ -260,6 +260,19 @@ TEST(VideoPicture, TooLargeIsRefusedBySizeBeforeAnythingIsAllocated) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 * 1024) << "KiB";
 }
 
+TEST(VideoPicture, AFilmThatGoesOnForTooLongIsRefused) {
+  ReaderOptions brief;
+  brief.max_duration_s = 0.5;
+  const Status lasting = VideoReader::Open(Case("bframes.mp4"), brief, {}).status();
+  EXPECT_EQ(lasting.code(), StatusCode::kResource) << lasting.message();
+  EXPECT_NE(lasting.message().find("limit of 0.5"), std::string::npos) << lasting.message();
+  ReaderOptions few;
+  few.max_pictures = 3;
+  const Status many = VideoReader::Open(Case("bframes.mp4"), few, {}).status();
+  EXPECT_EQ(many.code(), StatusCode::kResource) << many.message();
+  EXPECT_NE(many.message().find("limit of 3 pictures"), std::string::npos) << many.message();
+}
+
 TEST(VideoPicture, AVeryLargeFilmFitsInMemory) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "skipped: AddressSanitizer keeps freed memory, so the process's size says nothing";

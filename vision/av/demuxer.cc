@@ -253,6 +253,17 @@ Status Demuxer::PickStream() {
   return Status::Ok();
 }
 
+std::string Demuxer::timecode() const {
+  constexpr size_t kLongest = 32;
+  const auto of = [](const AVDictionary* metadata) {
+    const AVDictionaryEntry* entry = av_dict_get(metadata, "timecode", nullptr, 0);
+    return std::string(entry == nullptr ? "" : entry->value).substr(0, kLongest);
+  };
+  std::string found = of(stream()->metadata);
+  for (unsigned i = 0; found.empty() && i < format_->nb_streams; ++i) found = of(format_->streams[i]->metadata);
+  return found.empty() ? of(format_->metadata) : found;
+}
+
 bool Demuxer::maybe_still() const {
   const AVDictionaryEntry* brand = av_dict_get(format_->metadata, "major_brand", nullptr, 0);
   return NameHas(format_->iformat->name, {"gif", "apng"}) ||

@@ -44,6 +44,9 @@ class Demuxer {
   bool audio() const { return audio_; }
   // Where the earliest sound stream starts, in seconds of the container's own clock.
   std::optional<double> audio_start_s() const { return audio_start_s_; }
+  // The timecode of the first picture as the container has it, of the film stream, else of another, else of the file;
+  // empty where there is none.
+  std::string timecode() const;
   // Presentation times are in the file, not guessed.
   bool stores_pts() const;
   // Sought in by byte position (transport and program streams), not by time.

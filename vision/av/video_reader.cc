@@ -55,6 +55,8 @@ class Reader final : public VideoReader {
 
  private:
   Status FillInfo();
+  // kResource where a film goes on for longer, or has more pictures, than is allowed.
+  Status CheckLimits(double time_s, int64_t pictures) const;
   // Rounded to a nanosecond, so that 35 x 0.04 is written 1.4.
   double ToSeconds(int64_t ticks) const {
     return std::round((static_cast<double>(ticks) * tick_s_ - zero_s_) * 1e9) / 1e9;
@@ -159,9 +161,23 @@ Status Reader::FillInfo() {
   }
   info_.first_time_s = ready_.front().mark.time_s;
   info_.duration_s = std::max(0.0, end_s_ - info_.first_time_s);
+  LV_RETURN_IF_ERROR(CheckLimits(end_s_, span_.index ? static_cast<int64_t>(span_.index->count()) : 0));
+  info_.timecode = demuxer_->timecode();
   info_.fps_avg = span_.fps_avg;
   info_.vfr = span_.vfr;
   info_.estimated = !span_.index.has_value();
+  return Status::Ok();
+}
+
+Status Reader::CheckLimits(double time_s, int64_t pictures) const {
+  if (time_s > options_.max_duration_s) {
+    return ResourceError(path_ + ": goes on to " + Seconds(time_s) + " s, more than the limit of " +
+                         Seconds(options_.max_duration_s) + " s; its times may be damaged");
+  }
+  if (pictures > options_.max_pictures) {
+    return ResourceError(path_ + ": holds more than the limit of " + std::to_string(options_.max_pictures) +
+                         " pictures");
+  }
   return Status::Ok();
 }
 
@@ -268,7 +284,9 @@ Result<std::optional<Decoded>> Reader::Decode() {
     errors = 0;
     if (got == VideoDecoder::Got::kPicture) {
       ++counters_.pictures;
-      if (Finish(&decoded)) return std::optional<Decoded>(std::move(decoded));
+      const bool whole = Finish(&decoded);
+      LV_RETURN_IF_ERROR(CheckLimits(decoded.mark.time_s, counters_.pictures));
+      if (whole) return std::optional<Decoded>(std::move(decoded));
       continue;
     }
     if (got == VideoDecoder::Got::kNeedsMore) {

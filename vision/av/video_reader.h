@@ -33,6 +33,9 @@ struct ReaderOptions {
   DecodeMode decode = DecodeMode::kExact;
   int threads = 2;  // decoder threads; one is used above 16 megapixels, where each holds frames
   int64_t max_pixels = int64_t{8192} * 8192;  // a larger stored picture is refused before anything is allocated for it
+  // A film that lasts longer, or goes on after this many pictures, is refused: a few bytes can claim any length.
+  double max_duration_s = 1000.0 * 3600.0;
+  int64_t max_pictures = 500'000'000;
   int target_width = 0;                       // > 0: pictures are delivered stretched to this size (bicubic from the
   int target_height = 0;                      //      whole shown picture, as preprocess.h does it)
   // Files up to this size are read to the end when opened, so that nothing rests on their headers. Larger ones only
@@ -56,6 +59,7 @@ struct VideoInfo {
   bool hdr = false;         // PQ or HLG
   bool audio = false;       // there is a sound stream
   bool still = false;       // one picture that is no film (PNG, JPEG, ...)
+  std::string timecode;     // of the first picture, as the file has it (01:00:00;00); empty where there is none
   bool estimated = false;   // a large file whose header agreed with both its ends: vfr and fps_avg are from those
 };
 
@@ -96,7 +100,7 @@ class VideoReader {
   // the header against the packets, reading to the end where it is missing or wrong, and decodes the first picture.
   // Errors: kNotFound (no such file, or no video in it: "no video in this file"), kInvalidArgument (a folder, a pipe),
   // kDamaged (not a video, or nothing in it decodes), kUnsupported (no decoder; animated WebP; playlists), kResource
-  // (over max_pixels; names the size), kIo, kCancelled. Each message begins with the path.
+  // (over max_pixels, max_duration_s or max_pictures; names what and the limit), kIo, kCancelled. Each message begins with the path.
   static Result<std::unique_ptr<VideoReader>> Open(const std::string& path, const ReaderOptions& options,
                                                    std::stop_token stop);
 

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "app/engine/library_upkeep.h"
+#include "app/engine/video_index.h"
 #include "tests/support/temp_folder.h"
 
 namespace longview {
@@ -58,6 +60,72 @@ TEST(Library, FindsCaptionsByWordsAndReplacesThem) {
   ASSERT_TRUE((*library)->PutCaptions(kKey, "every=10", {{0, 5, "A dog."}}).ok());
   EXPECT_EQ((*library)->FindCaptions("cat", 5)->size(), 1u);
   EXPECT_EQ((*library)->FindCaptions("dog", 5)->size(), 1u);
+}
+
+TEST(Library, DraftsLastUntilTheCaptionsAreWhole) {
+  const TempFolder folder;
+  auto library = std::move(Library::Open(folder.path(), {})).value();
+  ASSERT_TRUE(library->PutDraft(kKey, "v", {3, 1.5, 2.5, "three"}).ok());
+  ASSERT_TRUE(library->PutDraft(kKey, "v", {1, 0.5, 1.5, "one"}).ok());
+  ASSERT_TRUE(library->PutDraft(kKey, "v", {1, 0.5, 1.5, "one again"}).ok());
+  ASSERT_TRUE(library->PutDraft(kKey, "other", {1, 0.5, 1.5, "else"}).ok());
+  const auto drafts = library->Drafts(kKey, "v");
+  ASSERT_TRUE(drafts.ok());
+  ASSERT_EQ(drafts->size(), 2u);
+  EXPECT_EQ((*drafts)[0].text, "one again");
+  EXPECT_EQ((*drafts)[1].segment, 3u);
+  EXPECT_EQ((*drafts)[1].start, 1.5);
+  ASSERT_TRUE(library->PutCaptions(kKey, "v", {{0, 1, "all"}}).ok());
+  EXPECT_TRUE(library->Drafts(kKey, "v")->empty());
+  EXPECT_EQ(library->Drafts(kKey, "other")->size(), 1u);
+  ASSERT_TRUE(library->ClearDrafts(kKey, "other").ok());
+  EXPECT_TRUE(library->Drafts(kKey, "other")->empty());
+}
+
+TEST(Library, RatesFavourWhatIsNew) {
+  const TempFolder folder;
+  auto library = std::move(Library::Open(folder.path(), {})).value();
+  EXPECT_EQ(library->GetRate("work")->units, 0.0);
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(library->AddRate("work", {10.0, 100.0}).ok());
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(library->AddRate("work", {10.0, 1.0}).ok());
+  const auto rate = library->GetRate("work");
+  EXPECT_NEAR(rate->seconds / rate->units, 0.1, 0.05);
+}
+
+// An index under the name that its key gives it.
+Result<CacheFileWriter> StartIndex(const fs::path& folder, const IndexKey& key) {
+  return CacheFileWriter::Open(folder / key.FileName(), MakeIndexHeader(key, "fps=1", BridgeConfig()),
+                               CacheFileSync::kNever);
+}
+
+TEST(LibraryUpkeep, WhatSomebodyWritesIsNeitherPrunedNorRepairedAway) {
+  const TempFolder folder;
+  auto library = std::move(Library::Open(folder.path(), {})).value();
+  const IndexKey other{"beef", "m0de1", "5e77"};
+  auto writer = StartIndex(folder.path(), kKey);
+  ASSERT_TRUE(writer.ok() && StartIndex(folder.path(), other).ok());
+  folder.Write("junk.lvidx", "no index");
+  folder.Write("left.lvidx.new", "of a killed writer");
+  const auto damaged = DamagedIndexes(folder.path(), library.get(), {});
+  ASSERT_TRUE(damaged.ok());
+  ASSERT_EQ(damaged->size(), 1u);
+  EXPECT_TRUE(fs::exists(folder / "junk.lvidx"));
+  const auto repaired = RepairIndexes(folder.path(), library.get(), {});
+  ASSERT_TRUE(repaired.ok());
+  EXPECT_EQ(*repaired, std::vector<std::string>{(folder / "junk.lvidx").string()});
+  EXPECT_FALSE(fs::exists(folder / "left.lvidx.new"));
+  const uint64_t size = fs::file_size(folder / other.FileName());
+  const auto freed = PruneIndexes(folder.path(), library.get(), 0);
+  ASSERT_TRUE(freed.ok());
+  EXPECT_EQ(*freed, size);
+  EXPECT_TRUE(fs::exists(folder / kKey.FileName()));
+  EXPECT_FALSE(fs::exists(folder / other.FileName()));
+  // The writer is damaged on the disk, and still its own to mend.
+  folder.Write(kKey.FileName(), "overwritten");
+  EXPECT_TRUE(RepairIndexes(folder.path(), library.get(), {})->empty());
+  writer = Status(StatusCode::kCancelled, "closed");
+  EXPECT_EQ(RepairIndexes(folder.path(), library.get(), {})->size(), 1u);
+  EXPECT_FALSE(fs::exists(folder / kKey.FileName()));
 }
 
 TEST(Library, KeepsAnswers) {

@@ -1,0 +1,182 @@
+// Inputs to tasks, and tasks to what is missing of their outputs.
+#include "app/cli/caption_plan.h"
+
+#include <system_error>
+#include <utility>
+
+#include "app/engine/caption_digest.h"
+#include "app/engine/export_xmp.h"
+#include "app/engine/fingerprint.h"
+
+namespace longview::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxSidecarBytes = uint64_t{64} << 20;
+
+fs::path ManifestFolder(const Args& args, const CaptionInputs& found) {
+  if (!args.caption.out.empty()) return args.caption.out;
+  std::error_code ignored;
+  if (!args.paths.empty() && fs::is_directory(args.paths[0], ignored)) return args.paths[0];
+  fs::path folder;
+  if (!found.inputs.empty()) {
+    folder = found.inputs[0].path.parent_path();
+  } else if (!found.faults.empty()) {
+    folder = fs::path(found.faults[0].path).parent_path();
+  }
+  return folder.empty() || !fs::is_directory(folder, ignored) ? fs::path(".") : folder;
+}
+
+}  // namespace
+
+Result<CaptionPlan> PlanCaptions(const Args& args) {
+  const CaptionArgs& options = args.caption;
+  InputQuery query{args.paths, {}, options.recursive, options.include, options.exclude};
+  if (!options.files_from.empty()) {
+    LV_ASSIGN_OR_RETURN(query.listed, ReadPathList(options.files_from));
+    if (query.listed.empty() && query.paths.empty()) {
+      return InvalidArgument(options.files_from + ": names no file");
+    }
+  }
+  const CaptionInputs found = CollectInputs(query);
+  std::vector<fs::path> inputs;
+  std::vector<fs::path> folders;
+  for (const CaptionInput& input : found.inputs) {
+    inputs.push_back(input.path);
+    fs::path folder = options.out.empty() ? input.path.parent_path() : fs::path(options.out) / input.mirror;
+    folders.push_back(folder.empty() ? fs::path(".") : std::move(folder));
+  }
+  std::vector<OutputBase> bases = PlanOutputBases(inputs, folders);
+  CaptionPlan plan;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const CaptionInput& input = found.inputs[i];
+    if (!InShard(input.shard_key, options.shard.index, options.shard.count)) continue;
+    const Result<FileStamp> stamp = StampFile(input.path);
+    plan.tasks.push_back({input.path, std::move(bases[i]), input.shard_key, stamp.ok() ? stamp->bytes : 0});
+  }
+  for (const CaptionFault& fault : found.faults) {
+    if (InShard(fault.shard_key, options.shard.index, options.shard.count)) plan.faults.push_back(fault);
+  }
+  plan.manifest_folder = ManifestFolder(args, found);
+  return plan;
+}
+
+CaptionOutputs::CaptionOutputs(const CaptionArgs& args, std::string settings, Terminal* terminal)
+    : args_(args), settings_(std::move(settings)), terminal_(terminal) {}
+
+void CaptionOutputs::Prepare(std::span<const CaptionTask> tasks, bool make) {
+  for (const CaptionTask& task : tasks) {
+    const std::string folder = task.output.folder.string();
+    if (records_.contains(folder) || bad_folders_.contains(folder) || !StampFile(task.input).ok()) continue;
+    if (make) {
+      if (const Status status = PrepareOutputFolder(folder); !status.ok()) {
+        bad_folders_.emplace(folder, status);
+        continue;
+      }
+      RemoveStaleTemporaries(folder);
+    }
+    records_.emplace(folder, std::make_unique<CaptionRecord>(folder, args_.shard.index, args_.shard.count));
+  }
+}
+
+CaptionRecord* CaptionOutputs::RecordOf(const CaptionTask& task) {
+  const auto found = records_.find(task.output.folder.string());
+  return found == records_.end() ? nullptr : found->second.get();
+}
+
+void CaptionOutputs::SayEdited(const std::string& path, bool tell) {
+  if (tell) terminal_->Message(path + ": was changed since Longview wrote it, and is kept; --overwrite replaces it");
+}
+
+Result<std::vector<PendingOutput>> CaptionOutputs::FindPending(const CaptionTask& task, bool tell,
+                                                               CaptionOutcome* outcome) {
+  const auto bad_folder = bad_folders_.find(task.output.folder.string());
+  if (bad_folder != bad_folders_.end()) return bad_folder->second.WithContext(task.input.string());
+  CaptionRecord* const record = RecordOf(task);
+  if (record == nullptr) return IoError(task.input.string() + ": appeared during the run: run again");
+  std::vector<PendingOutput> pending;
+  for (const CaptionFormat format : args_.formats) {
+    const bool sidecar = format == CaptionFormat::kXmp;
+    const std::string name = sidecar ? SidecarName(task) : OutputName(task.output.base, CaptionSuffix(format));
+    const std::string path = (task.output.folder / name).lexically_normal().string();
+    bool stays = false;
+    if (sidecar) {
+      LV_ASSIGN_OR_RETURN(stays, SidecarStays(path, outcome->fingerprint, tell));
+    } else if (!args_.overwrite) {
+      const OutputState state = record->Assess(name, settings_, outcome->fingerprint);
+      if (state == OutputState::kForeign) {
+        return IoError(path + ": is there already and was not written by Longview; --overwrite replaces it");
+      }
+      if (state == OutputState::kEdited) SayEdited(path, tell);
+      stays = state == OutputState::kEdited || (state == OutputState::kFinished && args_.resume);
+    }
+    if (stays) {
+      outcome->outputs.push_back(path);
+    } else {
+      pending.push_back({format, name});
+    }
+  }
+  return pending;
+}
+
+Status CaptionOutputs::Write(const CaptionTask& task, const PendingOutput& output, std::span<const Cue> cues,
+                             const TimelineMedia& media, CaptionOutcome* outcome) {
+  if (output.format == CaptionFormat::kXmp) {
+    LV_RETURN_IF_ERROR(WriteSidecar(task, output.name, cues, media.end_s, outcome->fingerprint));
+  } else {
+    const std::string bytes = WriteCaptions(output.format, cues, media, task.input.string());
+    LV_RETURN_IF_ERROR(RecordOf(task)->Write(output.name, settings_, outcome->fingerprint, bytes));
+  }
+  outcome->outputs.push_back((task.output.folder / output.name).lexically_normal().string());
+  return Status::Ok();
+}
+
+// Programs read film.mp4.xmp or film.xmp; one that is there is the one to go on with.
+std::string CaptionOutputs::SidecarName(const CaptionTask& task) const {
+  const std::string suffix = CaptionSuffix(CaptionFormat::kXmp);
+  std::error_code ignored;
+  for (const std::string& base : {task.input.filename().string(), task.output.base}) {
+    std::string name = OutputName(base, suffix);
+    if (fs::exists(task.output.folder / name, ignored)) return name;
+  }
+  return OutputName(task.output.base, suffix);
+}
+
+Result<bool> CaptionOutputs::SidecarStays(const fs::path& path, const std::string& input, bool tell) {
+  const Result<std::string> text = ReadWholeFile(path, kMaxSidecarBytes);
+  if (!text.ok() && text.status().code() == StatusCode::kNotFound) return false;
+  if (!text.ok()) return text.status();
+  const Result<XmpState> state = AssessXmp(*text, settings_, input);
+  if (!state.ok()) return state.status().WithContext(path.string());
+  if (args_.overwrite) return false;
+  if (*state == XmpState::kEdited) SayEdited(path.string(), tell);
+  return *state == XmpState::kEdited || (*state == XmpState::kFinished && args_.resume);
+}
+
+Status CaptionOutputs::WriteSidecar(const CaptionTask& task, const std::string& name, std::span<const Cue> cues,
+                                    double end_s, const std::string& input) {
+  std::error_code ignored;
+  fs::path path = task.output.folder / name;
+  // A link stays one: what it leads to is replaced.
+  if (fs::is_symlink(fs::symlink_status(path, ignored))) {
+    const fs::path target = fs::canonical(path, ignored);
+    if (!target.empty()) path = target;
+  }
+  // Under --out a sidecar beside the input is what the new one begins as.
+  const std::vector<fs::path> sources = {path, task.input.string() + ".xmp",
+                                         fs::path(task.input).replace_extension(".xmp")};
+  std::string text;
+  for (const fs::path& source : sources) {
+    Result<std::string> found = ReadWholeFile(source, kMaxSidecarBytes);
+    if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
+    if (!found.ok()) continue;
+    text = std::move(found).value();
+    break;
+  }
+  const Result<std::string> merged = MergeXmp(text, {DigestCaptions(cues, end_s).summary, settings_, input});
+  if (!merged.ok()) return merged.status().WithContext(path.string());
+  return WriteFileAtomically(path, *merged);
+}
+
+}  // namespace longview::cli
