@@ -211,11 +211,18 @@ void MpvPlayer::setPaused(bool paused) { command({"set", "pause", paused ? "yes"
 void MpvPlayer::seek(double time_s) {
   if (!open_) return;
   const double end = duration_ > 0.0 ? duration_ : time_s;
+  seeking_ = true;
   command({"seek", QByteArray::number(std::clamp(time_s, 0.0, end), 'f', 6), "absolute+exact"});
 }
 
 void MpvPlayer::step(int direction) {
-  if (open_) command({direction < 0 ? "frame-back-step" : "frame-step"});
+  if (!open_) return;
+  // libmpv forgets a step that comes while it seeks.
+  if (seeking_) {
+    step_after_seek_ = direction;
+  } else {
+    command({direction < 0 ? "frame-back-step" : "frame-step"});
+  }
 }
 
 void MpvPlayer::setSpeed(double speed) {
@@ -253,6 +260,8 @@ void MpvPlayer::drainEvents() {
       open_ = true;
       emit loaded();
     } else if (event->event_id == MPV_EVENT_PLAYBACK_RESTART) {
+      seeking_ = false;
+      if (const int direction = std::exchange(step_after_seek_, 0); direction != 0) step(direction);
       emit sought();
     } else if (event->event_id == MPV_EVENT_END_FILE) {
       const auto* end = static_cast<const mpv_event_end_file*>(event->data);

@@ -67,6 +67,8 @@ class MpvPlayer : public QObject {
   std::unique_ptr<Impl> impl_;
   bool open_ = false;
   bool paused_ = true;
+  bool seeking_ = false;
+  int step_after_seek_ = 0;
   double position_ = 0.0;
   double duration_ = 0.0;
   double speed_ = 1.0;

@@ -104,7 +104,7 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   grid_->setResizeMode(QListView::Adjust);
   grid_->setMovement(QListView::Static);
   grid_->setIconSize(QSize(128, 80));
-  grid_->setGridSize(QSize(140, 80 + 2 * fontMetrics().height()));
+  grid_->setGridSize(QSize(140, 80 + fontMetrics().height() + 10));
   grid_->setUniformItemSizes(true);
   column->addWidget(grid_, 1);
   connect(words_, &QLineEdit::returnPressed, go_, &QPushButton::click);

@@ -28,6 +28,7 @@ namespace longview::ui {
 SettingsDialog::SettingsDialog(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent)
     : QDialog(parent), bridge_(bridge), settings_(settings), tabs_(new QTabWidget(this)) {
   setWindowTitle(tr("Settings"));
+  tabs_->setAccessibleName(tr("Pages of settings"));
   tabs_->addTab(buildGeneral(), tr("General"));
   tabs_->addTab(buildReading(), tr("Reading"));
   memory_ = new MemoryPage(bridge, settings, makeEngineCompare(), video, this);

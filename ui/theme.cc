@@ -2,10 +2,22 @@
 #include "ui/theme.h"
 
 #include <QApplication>
+#include <QProxyStyle>
 #include <QStyleFactory>
 
 namespace longview::ui {
 namespace {
+
+// Fusion with room around the words of its buttons.
+class RoomyStyle : public QProxyStyle {
+ public:
+  RoomyStyle() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
+  QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& size,
+                         const QWidget* widget) const override {
+    const QSize own = QProxyStyle::sizeFromContents(type, option, size, widget);
+    return type == CT_PushButton ? own + QSize(14, 2) : own;
+  }
+};
 
 QPalette& systemPalette() {
   static QPalette palette;
@@ -63,7 +75,7 @@ void rememberSystemPalette() { systemPalette() = QApplication::palette(); }
 
 void applyTheme(Theme theme) {
   // One style everywhere, so that what was looked at is what people get.
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new RoomyStyle);
   const bool dark =
       theme == Theme::kDark || (theme == Theme::kSystem && systemPalette().color(QPalette::Window).lightness() < 128);
   QApplication::setPalette(dark ? darkPalette() : lightPalette());

@@ -98,12 +98,15 @@ void TimelineWidget::paintEvent(QPaintEvent*) {
 void TimelineWidget::paintRuler(QPainter* painter, const QRect& area) const {
   const int label = fontMetrics().horizontalAdvance(timeText(model_.duration_s)) + 24;
   painter->setPen(palette().color(QPalette::Text));
+  int free_from = 0;
   for (const double time : ticks(scale(), label)) {
     const int x = static_cast<int>(scale().x(time));
     const QString text = timeText(time);
     painter->drawLine(x, area.bottom() - 3, x, area.bottom());
     // The last label stays inside.
     const int left = std::min(x + 3, area.right() - fontMetrics().horizontalAdvance(text));
+    if (left < free_from) continue;
+    free_from = left + fontMetrics().horizontalAdvance(text) + 6;
     painter->drawText(left, area.bottom() - 4, text);
   }
 }

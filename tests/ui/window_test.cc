@@ -343,6 +343,17 @@ TEST_F(UiWindow, AThreeHourFilmOpensAtOnce) {
   EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
 }
 
+TEST_F(UiWindow, TheProgramOpensAVideoAndEndsCleanlyOnASignal) {
+  // SIGTERM after five seconds, while it reads.
+  const longview::test::RunOutcome outcome = longview::test::RunProcess(
+      {"env", "QT_QPA_PLATFORM=offscreen", "XDG_CONFIG_HOME=" + (folder_ / "config").string(), "timeout",
+       "--preserve-status", "-s", "TERM", "5", LONGVIEW_PROGRAM, "gui", clip().toStdString(), "--library",
+       (folder_ / "library").string()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err.find("QThread"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "config/longview/longview.ini"));
+}
+
 // Every control that takes the focus can be named by a screen reader.
 TEST_F(UiWindow, EveryControlHasAName) {
   MainWindow* window = makeWindow();
