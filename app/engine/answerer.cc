@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/engine/evidence.h"
+#include "app/engine/question.h"
 #include "app/engine/time_text.h"
 #include "attention/decoder/text_generator.h"
 
@@ -143,6 +144,20 @@ std::vector<Evidence> EvidenceOf(const Session& session, std::span<const size_t>
   return evidence;
 }
 
+// How likely the answer does not deny: one that does begins with one of two words, as the bridge was taught ("No, there
+// is no dog.", "Not in this footage.").
+double ShareNotDenied(const Tokenizer& tokenizer, std::span<const float> logits) {
+  const double top = *std::max_element(logits.begin(), logits.end());
+  double all = 0.0;
+  for (const float x : logits) all += std::exp(x - top);
+  double denied = 0.0;
+  for (const char* word : {"No", "Not"}) {
+    const std::vector<int32_t> ids = tokenizer.Encode(word);
+    if (!ids.empty()) denied += std::exp(logits[static_cast<size_t>(ids.front())] - top);
+  }
+  return std::clamp(1.0 - denied / all, 0.0, 1.0);
+}
+
 // Reads the rest of the prompt and writes the answer.
 Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerHook* hook, const AskOptions& options,
              Clock::time_point ready, const JobContext& job, const std::function<void(std::string_view)>& on_text,
@@ -150,6 +165,11 @@ Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerH
   GenerateOptions generate;
   generate.max_tokens = static_cast<size_t>(options.max_tokens);
   generate.stop = job.stop;
+  if (hook != nullptr) {
+    generate.on_first_logits = [&](std::span<const float> logits) {
+      answer->in_footage = ShareNotDenied(*text.tokenizer, logits);
+    };
+  }
   bool first = true;
   generate.on_text = [&](std::string_view piece) {
     if (std::exchange(first, false)) answer->time.first_token_s = Seconds(ready);
@@ -187,28 +207,121 @@ Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt
                                            : ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop);
 }
 
+namespace {
+
+// What the bridge was taught to say where a question presupposes what is not there.
+constexpr std::string_view kAbsent = "Not in this footage.";
+// A moment that fits an event this much worse than the best one, in share of the best score, is no answer to "when".
+constexpr double kNearlyAsGood = 0.85;
+
+// An answer that was found rather than written by the decoder.
+Result<Answer> Say(Answer answer, Clock::time_point ready, const std::function<void(std::string_view)>& on_text) {
+  answer.time.first_token_s = Seconds(ready);
+  if (on_text) on_text(answer.text);
+  return answer;
+}
+
+Result<std::vector<Moment>> FindEvent(const Session& session, const std::string& event, const AskOptions& options,
+                                      const JobContext& job, ThreadPool* pool) {
+  SearchOptions search;
+  search.limit = 3;
+  search.at = options.at;
+  LV_ASSIGN_OR_RETURN(SearchResult found, SearchIn(session, event, search, job, pool));
+  return std::move(found.moments);
+}
+
+// "At 12:40.": the moment that fits the event best; others nearly as good are evidence beside it.
+Status AnswerWhen(const Session& session, const QuestionPlan& plan, const AskOptions& options, const JobContext& job,
+                  ThreadPool* pool, Answer* answer) {
+  LV_ASSIGN_OR_RETURN(const std::vector<Moment> moments, FindEvent(session, plan.event, options, job, pool));
+  const Moment& best = moments.front();
+  answer->text = "At " + FormatTime(best.start) + ".";
+  answer->in_footage = std::clamp(best.score, 0.0, 1.0);
+  for (const Moment& moment : moments) {
+    if (moment.score < kNearlyAsGood * best.score) break;
+    answer->evidence.push_back({moment.video, moment.start, moment.end, std::clamp(moment.score, 0.0, 1.0)});
+  }
+  return Status::Ok();
+}
+
+// The frames of the shot before or after the moment that the plan names; empty where there is none. Nearest to it
+// first where they are more than a question looks at; in order of time.
+Result<std::vector<size_t>> NeighbourFrames(const Session& session, const QuestionPlan& plan, const AskOptions& options,
+                                            const JobContext& job, ThreadPool* pool) {
+  size_t reference = 0;
+  if (const std::optional<TimeSpan> time = TimeInQuestion("at " + plan.event)) {
+    reference = session.FramesNear(time->start, 1).front();
+  } else {
+    LV_ASSIGN_OR_RETURN(const std::vector<Moment> moments, FindEvent(session, plan.event, options, job, pool));
+    const auto& frames = session.frames();
+    reference = static_cast<size_t>(std::find_if(frames.begin(), frames.end(),
+                                                 [&](const SessionFrame& frame) {
+                                                   return session.videos()[frame.video].name == moments.front().video &&
+                                                          frame.start == moments.front().start;
+                                                 }) -
+                                    frames.begin());
+    if (reference == frames.size()) return InternalError("a moment found is no kept frame");
+  }
+  const SessionFrame& at = session.frames()[reference];
+  const bool before = plan.kind == QuestionPlan::Kind::kBefore;
+  if (before && at.shot == 0) return std::vector<size_t>{};
+  const uint32_t shot = before ? at.shot - 1 : at.shot + 1;
+  std::vector<size_t> found;
+  for (size_t i = 0; i < session.frames().size(); ++i) {
+    if (session.frames()[i].video == at.video && session.frames()[i].shot == shot) found.push_back(i);
+  }
+  const auto most = static_cast<size_t>(options.focus_frames);
+  if (found.size() > most) {
+    if (before) {
+      found.erase(found.begin(), found.end() - static_cast<ptrdiff_t>(most));
+    } else {
+      found.resize(most);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 Result<Answer> AnswerFrom(const Session& session, std::string_view question, const AskOptions& options,
                           Clock::time_point ready, const JobContext& job,
                           const std::function<void(std::string_view)>& on_text, ThreadPool* pool) {
   LV_RETURN_IF_ERROR(CheckAsk(question, options));
   Answer answer;
   answer.cache = session.Stats();
-  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(session.text(), question, options, true));
-  const std::optional<TimeSpan> named = options.at ? options.at : TimeInQuestion(question);
-  const double question_time_s = named ? MiddleOf(*named) : 0.0;
-  KvCache kv;
-  LV_ASSIGN_OR_RETURN(const std::vector<size_t> frames,
-                      ChooseFrames(session, prompt, options, named, question_time_s, &kv, pool, job.stop));
-  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
-  LV_RETURN_IF_ERROR(Write(session.text(), prompt, &kv, cross.get(), options, ready, job, on_text, pool, &answer));
-  answer.evidence = EvidenceOf(session, frames, cross->Evidence());
-  answer.looked = LookedAt(session, frames, cross->Evidence());
-  answer.in_footage = std::clamp(1.0 - cross->SinkShare(), 0.0, 1.0);
   for (size_t i = 0; i < session.videos().size(); ++i) {
     const VideoIndex& index = *session.videos()[i].index;
     const double until = index.info(index.frames() - 1).end_s;
     answer.read_until_s = i == 0 ? until : std::min(answer.read_until_s, until);
   }
+  const QuestionPlan plan = PlanQuestion(question);
+  std::vector<size_t> frames;
+  std::optional<TimeSpan> named = options.at ? options.at : TimeInQuestion(question);
+  if (plan.kind == QuestionPlan::Kind::kWhen) {
+    LV_RETURN_IF_ERROR(AnswerWhen(session, plan, options, job, pool, &answer));
+    return Say(std::move(answer), ready, on_text);
+  }
+  if (plan.kind != QuestionPlan::Kind::kPlain) {
+    LV_ASSIGN_OR_RETURN(frames, NeighbourFrames(session, plan, options, job, pool));
+    if (frames.empty()) {
+      answer.text =
+          plan.kind == QuestionPlan::Kind::kBefore ? "Nothing comes before that." : "Nothing comes after that.";
+      return Say(std::move(answer), ready, on_text);
+    }
+    const SessionFrame& middle = session.frames()[frames[frames.size() / 2]];
+    named = TimeSpan{middle.start, middle.end};
+  }
+  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(session.text(), plan.prompt, options, true));
+  const double question_time_s = named ? MiddleOf(*named) : 0.0;
+  KvCache kv;
+  if (frames.empty()) {
+    LV_ASSIGN_OR_RETURN(frames, ChooseFrames(session, prompt, options, named, question_time_s, &kv, pool, job.stop));
+  }
+  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
+  LV_RETURN_IF_ERROR(Write(session.text(), prompt, &kv, cross.get(), options, ready, job, on_text, pool, &answer));
+  answer.looked = LookedAt(session, frames, cross->Evidence());
+  // An answer that nothing of the kind is there drew on no moment.
+  if (answer.text != kAbsent) answer.evidence = EvidenceOf(session, frames, cross->Evidence());
   return answer;
 }
 

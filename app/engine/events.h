@@ -38,8 +38,9 @@ struct AskTimes {
 
 struct Answer {
   std::string text;
-  double in_footage = 0.0;  // 0..1: how likely the footage shows what the question asks about; 0 without a video
-  bool calibrated = false;  // in_footage was calibrated in training; else it is the attention not taken by the sinks
+  // 0..1: how likely the footage shows what the question asks about, by the probability that the answer does not begin
+  // by denying it; 0 without a video.
+  double in_footage = 0.0;
   std::vector<Evidence> evidence;  // at most 8, best first; empty where nothing stood out or no video was given
   std::vector<Evidence> looked;    // every frame that was attended to, by (video, time), with its share of attention
   CacheStats cache;

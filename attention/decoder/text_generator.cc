@@ -42,6 +42,7 @@ Result<Generation> Generate(const TextDecoder& decoder, const Tokenizer& tokeniz
       generation.end = Generation::End::kMaxTokens;
       break;
     }
+    if (generation.tokens.empty() && options.on_first_logits) options.on_first_logits(step->logits);
     token = sampler.Sample(step->logits, generation.tokens);
     if (std::find(stops.begin(), stops.end(), token) != stops.end()) {
       generation.end = Generation::End::kStopToken;

@@ -25,6 +25,9 @@ struct GenerateOptions {
   std::vector<int32_t> stop_tokens = {};
   // Told of text as it is made, whole characters only, from the calling thread. May be empty.
   std::function<void(std::string_view)> on_text = {};
+  // Shown the logits [vocabulary] from which the answer's first token is drawn, before anything changes them. May be
+  // empty.
+  std::function<void(std::span<const float>)> on_first_logits = {};
   std::stop_token stop = {};
 };
 

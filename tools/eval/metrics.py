@@ -16,34 +16,43 @@ def grams(w, n):
     return collections.Counter(tuple(w[i:i + n]) for i in range(len(w) - n + 1))
 
 
-def cider(candidates, references, sigma=6.0):
-    """candidates: {id: text}; references: {id: [text, ...]}. Returns (mean, {id: score})."""
-    refs = {i: [tokens(t) for t in references[i]] for i in candidates}
-    df = collections.Counter()
-    for ts in refs.values():
-        df.update(set(g for t in ts for n in range(1, 5) for g in grams(t, n)))
-    log_n = math.log(max(2, len(refs)))
+class Cider:
+    """Scores texts against the references of their picture; document frequencies are those of all the references given."""
 
-    def vector(w):
+    def __init__(self, references, sigma=6.0):
+        """references: {id: [text, ...]}"""
+        self.sigma = sigma
+        refs = {i: [tokens(t) for t in texts] for i, texts in references.items()}
+        self.df = collections.Counter()
+        for texts in refs.values():
+            self.df.update(set(g for t in texts for n in range(1, 5) for g in grams(t, n)))
+        self.log_n = math.log(max(2, len(refs)))
+        self.refs = {i: [self.vector(t) for t in texts] for i, texts in refs.items()}
+
+    def vector(self, w):
         vecs, norms = [], []
         for n in range(1, 5):
-            v = {g: c * (log_n - math.log(max(1.0, df[g]))) for g, c in grams(w, n).items()}
+            v = {g: c * (self.log_n - math.log(max(1.0, self.df[g]))) for g, c in grams(w, n).items()}
             vecs.append(v)
             norms.append(math.sqrt(sum(x * x for x in v.values())))
         return vecs, norms, len(w)
 
-    scores = {}
-    for i, text in candidates.items():
-        cv, cn, cl = vector(tokens(text))
+    def score(self, i, text):
+        cv, cn, cl = self.vector(tokens(text))
         total = 0.0
-        for r in refs[i]:
-            rv, rn, rl = vector(r)
-            penalty = math.exp(-((cl - rl) ** 2) / (2 * sigma ** 2))
+        for rv, rn, rl in self.refs[i]:
+            penalty = math.exp(-((cl - rl) ** 2) / (2 * self.sigma ** 2))
             for n in range(4):
                 dot = sum(min(x, rv[n].get(g, 0.0)) * rv[n].get(g, 0.0) for g, x in cv[n].items())
                 if cn[n] and rn[n]:
                     total += penalty * dot / (cn[n] * rn[n]) / 4
-        scores[i] = 10.0 * total / len(refs[i])
+        return 10.0 * total / len(self.refs[i])
+
+
+def cider(candidates, references):
+    """candidates: {id: text}; references: {id: [text, ...]}. Returns (mean, {id: score})."""
+    scorer = Cider({i: references[i] for i in candidates})
+    scores = {i: scorer.score(i, text) for i, text in candidates.items()}
     return sum(scores.values()) / max(1, len(scores)), scores
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 CAPTION_PROMPTS = ["Describe this moment.", "What is happening?", "Describe the picture.", "What do you see?"]
 
-COLOURS = "black white brown red blue green yellow orange pink purple gray grey tan blond golden".split()
-NUMBERS = {"two": "Two", "three": "Three", "four": "Four", "five": "Five", "six": "Six"}
 # Words that can stand for one another: neither may be used as a 'wrong' object where the other is in the captions.
 KINDS = [
     "man men guy guys person people woman women boy boys girl girls child children kid kids toddler baby lady male female adult "
@@ -96,44 +94,6 @@ def agreement(captions):
 
 def kind_of(word):
     return next((k for k in KINDS if word in k), None)
-
-
-def questions(texts, rng, wanted):
-    """Question-answer pairs that a picture's captions settle. `wanted`: 'yes' or 'no' for the is-there question."""
-    out = []
-    said = set(w for t in texts for w in words(t))
-    present = [o for o in OBJECTS if o in said or any(w in said for w in SAME.get(o, "").split())]
-    firmly = [o for o in present if sum(1 for t in texts if {o, *SAME.get(o, "").split()} & set(words(t))) >= 2]
-    absent = [o for o in OBJECTS if o not in present and not (set(kind_of(o) or []) & said)]
-    if wanted == "yes" and firmly:
-        o = rng.choice(firmly)
-        out.append((f"Is there {article(o)} in the picture?", f"Yes, there is {article(o)}."))
-    elif absent:
-        o = rng.choice(absent)
-        out.append((f"Is there {article(o)} in the picture?", f"No, there is no {o}."))
-    for t in texts:
-        low = t.lower()
-        m = re.search(r"\b(" + "|".join(COLOURS) + r") (dog|shirt|jacket|car|hat|bike|ball|dress|helmet|coat|horse|truck|frisbee|shorts|uniform|toy|water|cap|suit)\b", low)
-        if m and not re.search(r"\b(" + "|".join(COLOURS) + r") and " + m[1], low):
-            out.append((f"What color is the {m[2]}?", f"{m[1].capitalize()}."))
-        m = re.search(r"\b(" + "|".join(NUMBERS) + r") (?:[a-z]+ )?(dogs|men|women|people|children|boys|girls|kids|players|horses)\b", low)
-        if m:
-            out.append((f"How many {m[2]} are there?", f"{NUMBERS[m[1]]}."))
-        m = re.match(r"(?:a|an|the|two|three) (?:[a-z-]+ ){0,2}?(man|woman|boy|girl|dog|child|dogs|men|people|children|boys|girls|women|person)\b.*?\b((?:[a-z]+ing)\b(?: [a-z'-]+){0,4})", low)
-        if m and m[2].split()[0] not in ("wearing", "during", "building", "ring", "string", "spring", "clothing", "evening", "including"):
-            verb = "are" if m[1] in ("dogs", "men", "people", "children", "boys", "girls", "women") else "is"
-            tail = re.split(r"\b(?:while|as|and|with|wearing|near|next)\b", m[2])[0].split()
-            while tail and tail[-1] in ("a", "an", "the", "in", "on", "of", "to", "his", "her", "its", "their", "at", "by", "from", "into", "through", "over", "down", "up", "for", "one", "some", "two", "very"):
-                tail.pop()
-            if tail:
-                out.append((f"What {verb} the {m[1]} doing?", f"{' '.join(tail).capitalize()}."))
-        m = re.search(r"\b((?:in the|on the|on a|in a|through the|at the|at a|in) (?:snow|water|grass|beach|street|ocean|pool|park|field|sand|woods|air|road|sidewalk|river|city|yard|mountain|forest|lake|dirt|ice|couch|bed))\b", low)
-        if m:
-            out.append(("Where is this?", f"{m[1].capitalize()}."))
-        m = re.match(r"((?:a|an|two|three|four) (?:[a-z-]+ ){0,3}?(?:man|woman|boy|girl|dog|child|dogs|men|people|children|boys|girls|women|person|baby|toddler))\b", low)
-        if m:
-            out.append(("Who or what is in the picture?", f"{m[1].capitalize()}."))
-    return out
 
 
 def article(noun):

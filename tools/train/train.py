@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import metrics  # noqa: E402
 from bridge import SHAPE, Bridge, WordHead, pooled_features
 from decoder import Decoder, Packing, Prompts
+from questions import Examiner, may_show
 
 WORDS = 0.02  # weight of the word head's loss beside the answers'
 FALL = 0.25  # the part of the minutes over which the learning rate falls
@@ -182,34 +183,61 @@ class Batches:
         self.rng = random.Random(seed)
         self.order, self.per_picture = [], per_picture
         self.prompt_of = {(n, i): text.prompt(random.Random(f"{n}/{i}").choice(D.CAPTION_PROMPTS)) for n in names for i in range(len(captions[n]))}
-        self.qa = {}
+        examiner = Examiner({n: captions[n] for n in names})
+        self.told, self.whether = {}, {}
         for n in names:
             r = random.Random(n)
-            both = D.questions(captions[n], r, "yes") + [q for _ in range(3) for q in D.questions(captions[n], r, "no")[:1]]
-            byq = {}
-            for q, a in both:
-                byq.setdefault(q, a)
-            self.qa[n] = [(text.prompt(q), a) for q, a in byq.items()]
+            # Nearly every picture has one of its subject: that answer may not drown the others.
+            self.told[n] = [(text.prompt(q), a, 0.15 if a == "One." else 1.0, noun) for _, q, a, _, noun in examiner.questions(captions[n])]
+            yes_no = [q for _ in range(3) for q in examiner.whether(captions[n], r)]
+            kinds = [[q for q in yes_no if q[0] == "yes"], [q for q in yes_no if q[0] == "no"],
+                     [q for q in (examiner.absent(captions[n], r) for _ in range(3)) if q]]
+            self.whether[n] = [[(text.prompt(q), a, noun) for _, q, a, _, noun in k] for k in kinds if k]
+        self.said = {n: set(w for t in captions[n] for w in D.words(t)) for n in names}
 
     def encode(self):
         self.ids = {(n, i): tuple(self.text.encode(t)) for n in self.names for i, t in enumerate(self.captions[n]) if t}
-        self.qa = {n: [(p, tuple(self.text.encode(a))) for p, a in v] for n, v in self.qa.items()}
+        self.told = {n: [(p, tuple(self.text.encode(a)), w, noun) for p, a, w, noun in v] for n, v in self.told.items()}
+        self.whether = {n: [[(p, tuple(self.text.encode(a)), noun) for p, a, noun in k] for k in v] for n, v in self.whether.items()}
 
-    def next(self, pictures):
-        while len(self.order) < pictures:
+    def answers(self):
+        return [*self.ids.values(), *(t[1] for v in self.told.values() for t in v), *(t[1] for v in self.whether.values() for k in v for t in k)]
+
+    def pictures(self, count):
+        while len(self.order) < count:
             fresh = list(range(len(self.names)))
             self.rng.shuffle(fresh)
             self.order += fresh
-        picked, self.order = self.order[:pictures], self.order[pictures:]
-        items = []
+        picked, self.order = self.order[:count], self.order[count:]
+        return picked
+
+    def next(self, pictures):
+        """(pictures, items): per_picture sequences for each picture, captions first, that concern this picture alone."""
+        picked, items, first = self.pictures(pictures), [], 0
         for p in picked:
             n = self.names[p]
-            for i in D.weighted_pick(self.rng, self.scores[n], self.per_picture - 1, 6.0):
+            for i in D.weighted_pick(self.rng, self.scores[n], self.per_picture - 2, 6.0):
                 items.append((self.prompt_of[n, i], self.ids.get((n, i), self.ids.get((n, 0)))))
-            qs = self.qa[n]
-            yesno = [q for q in qs if self.text.questions[q[0]].startswith("Is there")]
-            other = [q for q in qs if q not in yesno]
-            items.append(self.rng.choice(yesno if yesno and (not other or self.rng.random() < 0.4) else other or yesno))
+            if self.told[n]:
+                items.append(self.rng.choices(self.told[n], [t[2] for t in self.told[n]])[0][:2])
+            for _ in range(self.per_picture - (len(items) - first)):
+                items.append(self.rng.choice(self.rng.choice(self.whether[n]))[:2])
+            first = len(items)
+        return picked, items
+
+    def next_tapes(self, pictures, k):
+        """The same for tapes of k pictures asked without a time: questions that one picture of the tape answers, or none does."""
+        picked, items = self.pictures(pictures), []
+        for first in range(0, pictures, k):
+            tape = [self.names[p] for p in picked[first:first + k]]
+            shown = lambda noun, but=None: any(may_show(noun, self.said[n]) for n in tape if n != but)
+            told = [t[:2] for n in tape for t in self.told[n] if t[3] and not shown(t[3], n)]
+            whether = {t[:2] for n in tape for kind in self.whether[n] for t in kind if self.text.questions[t[0]].startswith("Is there")
+                       and (may_show(t[2], self.said[n]) or not shown(t[2]))}
+            none = sorted({t[:2] for n in tape for kind in self.whether[n] for t in kind if not shown(t[2])} - whether)
+            wanted = 3 * k
+            chosen = told[:wanted // 2] + self.rng.sample(sorted(whether), min(len(whether), wanted // 3))
+            items += chosen + self.rng.choices(none or chosen, k=wanted - len(chosen))
         return picked, items
 
 
@@ -220,7 +248,7 @@ def main():
     ap.add_argument("--work", required=True)
     ap.add_argument("--minutes", type=float, default=100)
     ap.add_argument("--pictures", type=int, default=12, help="photographs a step, a multiple of 12")
-    ap.add_argument("--per-picture", type=int, default=4, help="sequences a photograph and step: captions and one question")
+    ap.add_argument("--per-picture", type=int, default=5, help="sequences a photograph and step: captions and two questions")
     ap.add_argument("--lr", type=float, default=1e-3)
     ap.add_argument("--threads", type=int, default=os.cpu_count())
     ap.add_argument("--eval-every", type=float, default=20, help="minutes; 0: never")
@@ -242,7 +270,7 @@ def main():
     text.finish()
     batches.encode()
     print(f"{len(text.questions)} prompts, {len(batches.ids)} captions", flush=True)
-    vocab = sorted({t for ids in batches.ids.values() for t in ids} | {t for v in batches.qa.values() for _, ids in v for t in ids} | set(range(1500)))
+    vocab = sorted({t for ids in batches.answers() for t in ids} | set(range(1500)))
     vmap = torch.full((dec.embed.shape[0],), -1)
     vmap[torch.tensor(vocab)] = torch.arange(len(vocab))
     evocab = dec.embed[torch.tensor(vocab)].contiguous()
@@ -312,14 +340,15 @@ def main():
         lr = args.lr * min(1.0, (step + 1) / 80) * (1.0 if left > FALL else 0.02 + 0.98 * left / FALL)
         for g in opt.param_groups:
             g["lr"] = lr
-        picked, items = batches.next(args.pictures)
-        k = rng.choices([1, 2, 4, 6], [0.7, 0.1, 0.1, 0.1])[0]
+        k = rng.choices([1, 2, 4, 6, 12], [0.6, 0.1, 0.1, 0.1, 0.1])[0]
+        by_content = k >= 6 and rng.random() < 0.6
+        picked, items = batches.next_tapes(args.pictures, k) if by_content else batches.next(args.pictures)
         cut = rng.choices([128, 64, 32], [0.8, 0.12, 0.08])[0]
         times, asked = [], []
         for _ in range(args.pictures // k):
             ts = tape(rng, k)
             times += ts
-            asked += [0.0 if k == 1 and rng.random() < 0.6 else t for t in ts]
+            asked += [0.0 if by_content or (k == 1 and rng.random() < 0.6) else t for t in ts]
         x = bridge.encoder(pooled["train"][torch.tensor(picked)].float(), some_tokens(rng))
         t = torch.tensor(times, dtype=torch.float64)
         c, r = bridge.compress(x, t, cut)
@@ -328,7 +357,7 @@ def main():
         c, r = c.reshape(groups, -1, c.shape[-1]), r.reshape(groups, -1, r.shape[-1])
         rows = torch.tensor([p for p, _ in items])
         pack = Packing([len(i) for _, i in items])
-        tq = torch.tensor(asked, dtype=torch.float64).repeat_interleave(args.per_picture).repeat_interleave(torch.tensor(pack.lengths))
+        tq = torch.tensor(asked, dtype=torch.float64).repeat_interleave(len(items) // len(picked)).repeat_interleave(torch.tensor(pack.lengths))
         h = upper(dec, bridge, text, rows, pack, text.lower(items), tq, groups, c, r)
         target = torch.tensor([tok for _, ids in items for tok in list(ids[1:]) + [text.prompts.end]])
         loss = F.cross_entropy(F.linear(h, evocab), vmap[target])

@@ -1,0 +1,82 @@
+// What a question asks of time.
+#include "app/engine/question.h"
+
+#include <gtest/gtest.h>
+
+namespace longview {
+namespace {
+
+using Kind = QuestionPlan::Kind;
+
+TEST(Question, WhenQuestionsNameTheirEvent) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"When does the dog jump?", "the dog jump"},
+      {"when is there a red car", "a red car"},
+      {"When can we see a Man on a bike?", "a Man on a bike"},
+      {"When do you see snow?", "snow"},
+      {"At what time does a boy swim ?", "a boy swim"},
+      {"At which moment are two dogs running?", "two dogs running"},
+      {"What time is the race?", "the race"},
+      {"Where in the video is a horse?", "a horse"},
+  };
+  for (const auto& [question, event] : cases) {
+    const QuestionPlan plan = PlanQuestion(question);
+    EXPECT_EQ(plan.kind, Kind::kWhen) << question;
+    EXPECT_EQ(plan.event, event) << question;
+  }
+}
+
+TEST(Question, NeighboursNameTheirEventAndAskWhatHappens) {
+  const std::tuple<const char*, Kind, const char*> cases[] = {
+      {"What came before the dog jumped?", Kind::kBefore, "the dog jumped"},
+      {"What happens right after 12:40?", Kind::kAfter, "12:40"},
+      {"what do we see just before a man sits down", Kind::kBefore, "a man sits down"},
+      {"What follows the race?", Kind::kAfter, "the race"},
+      {"What comes next after the goal?", Kind::kAfter, "the goal"},
+  };
+  for (const auto& [question, kind, event] : cases) {
+    const QuestionPlan plan = PlanQuestion(question);
+    EXPECT_EQ(plan.kind, kind) << question;
+    EXPECT_EQ(plan.event, event) << question;
+    EXPECT_EQ(plan.prompt, "What is happening?") << question;
+  }
+}
+
+TEST(Question, ATimeAloneIsAskedInTheTrainedWords) {
+  for (const char* question : {"What happens at 12:40?", "What is going on at 1:02:03?", "What do you see around 0:30",
+                               "What can be seen between 1:00 and 2:00?"}) {
+    const QuestionPlan plan = PlanQuestion(question);
+    EXPECT_EQ(plan.kind, Kind::kPlain) << question;
+    EXPECT_EQ(plan.prompt, "What is happening?") << question;
+  }
+}
+
+TEST(Question, ATimeIsLeftOutOfThePrompt) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"What color is the car at 12:40?", "What color is the car?"},
+      {"Is there a dog around 1 hour 20 minutes?", "Is there a dog?"},
+      {"At 12:40, what is the man doing?", "What is the man doing?"},
+      {"Who is in the picture between 1:00 and 2:00", "Who is in the picture?"},
+      {"What is the man at the table doing?", "What is the man at the table doing?"},
+      {"What is the man doing at 12:40 with the dog?", "What is the man doing at 12:40 with the dog?"},
+      {"At 12:40?", "At 12:40?"},
+  };
+  for (const auto& [question, prompt] : cases) {
+    const QuestionPlan plan = PlanQuestion(question);
+    EXPECT_EQ(plan.kind, Kind::kPlain) << question;
+    EXPECT_EQ(plan.prompt, prompt) << question;
+  }
+}
+
+TEST(Question, OtherQuestionsStayAsTheyAre) {
+  for (const char* question : {"What is the dog doing?", "When you look at the dog, what do you feel?", "When?",
+                               "Where is the dog?", "What did the man carry before he sat down?", "", "   ",
+                               "What happens?", "When is", "Is there a dog before the man?", "What happens before"}) {
+    const QuestionPlan plan = PlanQuestion(question);
+    EXPECT_EQ(plan.kind, Kind::kPlain) << question;
+    EXPECT_EQ(plan.prompt, question) << question;
+  }
+}
+
+}  // namespace
+}  // namespace longview

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Long tapes made of the dev photographs, five seconds each, through the product's own binary: searching, telling when, needles.
+
+    tapes.py --binary build/release/bin/longview --data ../shared/data --work WORK [--only search,when,at,needle] [--count 720] [--out FILE.json]
+
+search   an hour of 720 pictures: is the picture of a caption among the first five moments that `search` gives for it?
+when     ten-minute tapes: "When can we see ...?" answered by a time within the picture's shot
+at       ten-minute tapes: a question about a named time, against the same question asked of the picture alone
+needle   one picture and 299 others without the thing that the question names, all attended to, against the picture alone
+
+Tapes and their indexes stay in WORK: a second run is quick.
+"""
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "train"))
+import data  # noqa: E402
+import questions as Q  # noqa: E402
+
+SHOT = 5.0
+
+
+class Product:
+    def __init__(self, binary, library, jobs):
+        self.binary, self.library, self.jobs = binary, library, jobs
+
+    def call(self, *words, threads=1):
+        done = subprocess.run([self.binary, *words, "--json", "--library", self.library, "--threads", str(threads)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"tapes: {self.binary} {' '.join(words)[:200]} ended with {done.returncode}:\n{done.stderr[-1000:]}")
+        return json.loads(done.stdout)
+
+    def each(self, rows, work):
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return list(pool.map(work, rows))
+
+
+def make_tape(path, pictures):
+    """A film of one picture a second, each photograph for SHOT seconds."""
+    if os.path.exists(path):
+        return path
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as listing:
+        for p in pictures:
+            listing.write(f"file '{p}'\nduration {SHOT}\n")
+        listing.write(f"file '{pictures[-1]}'\n")
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "concat", "-safe", "0", "-i", listing.name, "-vf", "fps=1,format=yuv420p", "-t", str(SHOT * len(pictures)),
+                    "-c:v", "libx264", "-preset", "veryfast", "-crf", "16", path + ".part.mp4"], check=True)
+    os.unlink(listing.name)
+    os.replace(path + ".part.mp4", path)
+    return path
+
+
+def search(product, work, images, names, captions):
+    film = make_tape(os.path.join(work, f"hour_{len(names)}.mp4"), [os.path.join(images, n) for n in names])
+    product.call("index", film, threads=product.jobs)
+
+    def rank(i):
+        moments = product.call("search", film, captions[names[i]][0])["moments"]
+        hits = [k for k, m in enumerate(moments) if m["start"] < SHOT * (i + 1) - 0.01 and m["end"] > SHOT * i + 0.01]
+        return hits[0] if hits else None
+    ranks = product.each(range(len(names)), rank)
+    first = sum(r == 0 for r in ranks) / len(ranks)
+    five = sum(r is not None and r < 5 for r in ranks) / len(ranks)
+    print(f"search   {len(names)} pictures in {SHOT * len(names) / 60:.0f} minutes: first {100 * first:.1f} %, in the first five {100 * five:.1f} %", flush=True)
+    return dict(first=first, five=five, ranks=ranks)
+
+
+def ten_minutes(product, work, images, names, number):
+    some = names[number * 120:(number + 1) * 120]
+    film = make_tape(os.path.join(work, f"ten_{number}.mp4"), [os.path.join(images, n) for n in some])
+    product.call("index", film, threads=product.jobs)
+    return film, some
+
+
+def clock(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def when(product, work, images, names, captions, tapes):
+    rows = []
+    for number in range(tapes):
+        film, some = ten_minutes(product, work, images, names, number)
+        rows += [(film, i, captions[n][0]) for i, n in enumerate(some)]
+
+    def ask(row):
+        film, i, caption = row
+        event = caption[:1].lower() + caption[1:].rstrip(".")
+        answer = product.call("ask", film, f"When can we see {event}?")["answer"]
+        told = re.search(r"(?:(\d+):)?(\d+):(\d\d)", answer)
+        if not told:
+            return dict(right=False, answer=answer)
+        at = int(told[1] or 0) * 3600 + int(told[2]) * 60 + int(told[3])
+        return dict(right=SHOT * i <= at + 0.01 and at < SHOT * (i + 1), answer=answer)
+    results = product.each(rows, ask)
+    right = sum(r["right"] for r in results) / len(results)
+    print(f"when     {len(rows)} questions on {tapes} tapes of ten minutes: within the shot {100 * right:.1f} %", flush=True)
+    return dict(right=right)
+
+
+def at(product, work, images, names, captions, examiner, tapes):
+    rows = []
+    for number in range(tapes):
+        film, some = ten_minutes(product, work, images, names, number)
+        for i, n in enumerate(some):
+            for kind, question, _, accepted, _ in examiner.questions(captions[n])[:2]:
+                rows.append((film, os.path.join(images, n), SHOT * (i + 0.5), question, accepted))
+
+    def ask(row):
+        film, picture, time, question, accepted = row
+        timed = question.rstrip("?") + f" at {clock(time)}?"
+        return (product.call("ask", film, timed)["answer"].strip() in accepted, product.call("ask", picture, question)["answer"].strip() in accepted)
+    results = product.each(rows, ask)
+    tape, alone = (sum(r[i] for r in results) / len(results) for i in (0, 1))
+    print(f"at       {len(rows)} questions: right {100 * tape:.1f} % on the tape, {100 * alone:.1f} % of the picture alone", flush=True)
+    return dict(tape=tape, alone=alone)
+
+
+def needle(product, work, images, names, captions, examiner, each):
+    said = {n: set(w for t in captions[n] for w in data.words(t)) for n in names}
+    results = []
+    for noun in ("dog", "woman", "boy", "girl"):
+        others = [n for n in names if not Q.may_show(noun, said[n]) and (noun == "dog" or not Q.may_show("person", said[n]))][:299]
+        needles = []
+        for n in names:
+            found = [q for q in examiner.questions(captions[n]) if q[4] == noun]
+            if found:
+                needles.append((n, found[0]))
+        film = make_tape(os.path.join(work, f"without_{noun}.mp4"), [os.path.join(images, n) for n in others])
+        product.call("index", film, threads=product.jobs)
+
+        def ask(row):
+            name, (_, question, _, accepted, _) = row
+            picture = os.path.join(images, name)
+            return (product.call("ask", picture, film, question, "--scope", "all")["answer"].strip() in accepted,
+                    product.call("ask", picture, film, question)["answer"].strip() in accepted,
+                    product.call("ask", picture, question)["answer"].strip() in accepted)
+        results += product.each(needles[:each], ask)
+        print(f"needle   {noun}: {len(others)} others", flush=True)
+    everything, focus, alone = (sum(r[i] for r in results) / len(results) for i in (0, 1, 2))
+    print(f"needle   {len(results)} questions: right {100 * everything:.1f} % attending to all, {100 * focus:.1f} % by focus, {100 * alone:.1f} % of the picture alone", flush=True)
+    return dict(all=everything, focus=focus, alone=alone)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name in ("binary", "data", "work"):
+        ap.add_argument("--" + name, required=True)
+    ap.add_argument("--only", default="search,when,at,needle")
+    ap.add_argument("--count", type=int, default=720, help="pictures of the hour")
+    ap.add_argument("--tapes", type=int, default=2, help="ten-minute tapes")
+    ap.add_argument("--each", type=int, default=25, help="needles of each kind")
+    ap.add_argument("--jobs", type=int, default=os.cpu_count())
+    ap.add_argument("--out")
+    args = ap.parse_args()
+    os.makedirs(args.work, exist_ok=True)
+    folder = os.path.join(args.data, "flickr8k")
+    images = os.path.abspath(os.path.join(folder, "images"))
+    captions = data.read_captions(folder)
+    lists = {s: open(os.path.join(folder, s + ".txt"), encoding="utf-8").read().split() for s in ("train", "dev")}
+    examiner = Q.Examiner({n: captions[n] for n in lists["train"]})
+    names = lists["dev"][:]
+    random.Random(5).shuffle(names)
+    product = Product(args.binary, os.path.join(args.work, "library"), args.jobs)
+    only, results = args.only.split(","), {}
+    if "search" in only:
+        results["search"] = search(product, args.work, images, names[:args.count], captions)
+    if "when" in only:
+        results["when"] = when(product, args.work, images, names, captions, args.tapes)
+    if "at" in only:
+        results["at"] = at(product, args.work, images, names, captions, examiner, args.tapes)
+    if "needle" in only:
+        results["needle"] = needle(product, args.work, images, names, captions, examiner, args.each)
+    if args.out:
+        with open(args.out, "w", encoding="utf-8") as f:
+            json.dump(results, f, indent=1)
+
+
+if __name__ == "__main__":
+    main()
