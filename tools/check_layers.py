@@ -44,6 +44,7 @@ TESTS = {
 WALLS = [
     ("Qt", re.compile(r"^Q(t|[A-Z])"), lambda path: in_folder(path, "ui", "app/gui"), "in ui and app/gui"),
     ("libav", re.compile(r"^(libav\w+|libsw\w+|libpostproc)/"), lambda path: in_folder(path, "vision/av"), "in vision/av"),
+    ("libmpv", re.compile(r"^mpv/"), lambda path: in_folder(path, "ui"), "in ui"),
     ("OpenCV", re.compile(r"^opencv2?/"), lambda path: in_folder(path, "vision") and path.suffix == ".cc",
      "in vision's .cc files"),
     ("CUDA", re.compile(r"^(cuda|cublas|cudnn|cub/|cute/|cutlass/|curand|nvtx|mma\.h)"), lambda path: "cuda" in path.parts[:-1],

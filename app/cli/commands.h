@@ -39,6 +39,8 @@ int RunModels(const Context& context);
 int RunLibrary(const Context& context);
 int RunManifest(const Context& context);
 int RunDoctor(const Context& context);
+// Becomes the window's own program, which lies beside this one; returns only where that cannot be.
+int RunGui(const Context& context);
 
 // Prints the failure and returns its exit code: 130 for a stop, else 3.
 int Fail(const Context& context, const Status& status);

@@ -65,9 +65,8 @@ int RunCommand(const Context& context) {
     case Command::kDoctor:
       return RunDoctor(context);
     case Command::kGui:
-      break;
+      return RunGui(context);
   }
-  context.terminal.Message("this build has no window; use ask, search or caption");
   return kExitUsage;
 }
 

@@ -97,6 +97,37 @@ Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPromp
   return best;
 }
 
+// The question's own prompt, or one that begins with the latest turns that together stay within kMaxHistory bytes, so
+// that a long conversation never crowds out the question.
+Result<ChatPrompt> PromptFor(const TextPart& text, std::string_view question, const AskOptions& options,
+                             bool with_video) {
+  if (options.history.empty()) return MakeQuestionPrompt(*text.tokenizer, question, with_video);
+  constexpr size_t kMaxHistory = 1500;
+  size_t first = options.history.size();
+  for (size_t bytes = 0; first > 0; --first) {
+    const AskTurn& turn = options.history[first - 1];
+    bytes += turn.question.size() + turn.answer.size();
+    if (bytes > kMaxHistory) break;
+  }
+  std::vector<ChatTurn> turns;
+  for (size_t i = first; i < options.history.size(); ++i) {
+    turns.push_back({ChatTurn::Role::kUser, options.history[i].question});
+    turns.push_back({ChatTurn::Role::kAssistant, options.history[i].answer});
+  }
+  turns.push_back({ChatTurn::Role::kUser, std::string(question)});
+  return MakeChatPrompt(*text.tokenizer, turns, !with_video);
+}
+
+std::vector<Evidence> LookedAt(const Session& session, std::span<const size_t> frames,
+                               const std::vector<double>& masses) {
+  std::vector<Evidence> looked;
+  for (size_t i = 0; i < frames.size() && i < masses.size(); ++i) {
+    const SessionFrame& frame = session.frames()[frames[i]];
+    looked.push_back({session.videos()[frame.video].name, frame.start, frame.end, masses[i]});
+  }
+  return looked;
+}
+
 std::vector<Evidence> EvidenceOf(const Session& session, std::span<const size_t> frames,
                                  const std::vector<double>& masses) {
   std::vector<FrameMass> table;
@@ -280,7 +311,7 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
     const SessionFrame& middle = session.frames()[frames[frames.size() / 2]];
     named = TimeSpan{middle.start, middle.end};
   }
-  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, plan.prompt, true));
+  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(session.text(), plan.prompt, options, true));
   const double question_time_s = named ? MiddleOf(*named) : 0.0;
   KvCache kv;
   if (frames.empty()) {
@@ -288,6 +319,7 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   }
   LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
   LV_RETURN_IF_ERROR(Write(session.text(), prompt, &kv, cross.get(), options, ready, job, on_text, pool, &answer));
+  answer.looked = LookedAt(session, frames, cross->Evidence());
   // An answer that nothing of the kind is there drew on no moment.
   if (answer.text != kAbsent) answer.evidence = EvidenceOf(session, frames, cross->Evidence());
   return answer;
@@ -299,7 +331,7 @@ Result<Answer> AnswerPlain(const TextPart& text, std::string_view question, cons
   LV_RETURN_IF_ERROR(CheckAsk(question, options));
   Answer answer;
   answer.cache = {options.cache.mode, options.cache.store, std::max(0, options.cache.latent), 0, 0};
-  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*text.tokenizer, question, false));
+  LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(text, question, options, false));
   KvCache kv;
   LV_RETURN_IF_ERROR(Write(text, prompt, &kv, nullptr, options, ready, job, on_text, pool, &answer));
   return answer;

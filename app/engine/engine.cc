@@ -20,6 +20,7 @@
 #include "core/base/arena.h"
 #include "core/base/log.h"
 #include "core/base/thread_pool.h"
+#include "vision/av/clip_cutter.h"
 #include "vision/av/video_reader.h"
 #include "vision/picture_io.h"
 
@@ -381,7 +382,7 @@ Result<SearchResult> Engine::Search(const std::vector<fs::path>& videos, std::st
   LV_RETURN_IF_ERROR(CheckSampling(options.sampling));
   LV_RETURN_IF_ERROR(CheckCache(options.cache));
   LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded,
-                      impl_->Prepare(videos, options.sampling, options.cache, false, job, {}));
+                      impl_->Prepare(videos, options.sampling, options.cache, options.allow_partial, job, {}));
   LV_ASSIGN_OR_RETURN(SearchResult result, SearchIn(*loaded.session, words, options, job, &impl_->pool));
   result.index_s = loaded.index_s;
   return result;
@@ -541,6 +542,40 @@ Status Engine::FramesAt(const fs::path& video, const std::vector<double>& times_
     if (job.progress) job.progress({static_cast<double>(i + 1), static_cast<double>(times_s.size())});
   }
   return Status::Ok();
+}
+
+Result<std::vector<KeptFrame>> Engine::KeptFrames(const fs::path& video, const SamplingSettings& sampling,
+                                                  const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const auto index, impl_->indexer.Find(video, sampling, job));
+  std::vector<KeptFrame> frames(index->frames());
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const CacheFileFrameInfo& info = index->info(i);
+    frames[i] = {info.time_s, info.end_s, (info.flags & kFrameShotStart) != 0};
+  }
+  return frames;
+}
+
+Result<std::vector<FramePicture>> Engine::Thumbnails(const fs::path& video, const SamplingSettings& sampling,
+                                                     const std::vector<double>& times_s, const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const auto index, impl_->indexer.Find(video, sampling, job));
+  std::vector<FramePicture> thumbnails;
+  if (index->frames() == 0) return NotFound(video.string() + ": nothing of it was read yet");
+  for (const double time : times_s) {
+    size_t low = 0;  // the last frame with start <= time, or the first
+    for (size_t high = index->frames(); high - low > 1;) {
+      const size_t middle = low + (high - low) / 2;
+      (index->info(middle).time_s <= time ? low : high) = middle;
+    }
+    LV_ASSIGN_OR_RETURN(const CacheFileFrame frame, index->Frame(low));
+    const auto* bytes = reinterpret_cast<const uint8_t*>(frame.thumbnail.data());
+    thumbnails.push_back({frame.time_s, frame.end_s, {bytes, bytes + frame.thumbnail.size()}});
+  }
+  return thumbnails;
+}
+
+Status Engine::CutClip(const fs::path& video, const TimeSpan& span, const fs::path& out, const JobContext& job) {
+  LV_RETURN_IF_ERROR(StampFile(video).status());
+  return CopyClip(video.string(), span.start, span.end, out.string(), job);
 }
 
 Result<std::vector<LibraryEntry>> Engine::LibraryEntries() {

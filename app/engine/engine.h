@@ -61,7 +61,9 @@ struct AskOptions {
   int focus_frames = 8;        // frames attended to under focus, 1..4096
   std::optional<TimeSpan> at;  // only frames in this span are attended to, and t_q is its middle
   int max_tokens = 96;         // of the answer
-  bool allow_partial = false;  // answer from what is there while another call or program still indexes
+  bool allow_partial = false;  // answer from what is there of an unfinished index rather than finish it first
+  // Earlier questions and answers, oldest first, which the model reads before the question.
+  std::vector<AskTurn> history;
   // Where total_s starts; absent: this call. The command line passes ProcessStart().
   std::optional<std::chrono::steady_clock::time_point> started;
 };
@@ -76,6 +78,7 @@ struct SearchOptions {
   CacheOptions cache;
   int limit = 10;              // moments returned, >= 1
   std::optional<TimeSpan> at;  // only frames in this span
+  bool allow_partial = false;  // search what is there of an unfinished index rather than finish it first
 };
 
 struct CaptionOptions {
@@ -166,6 +169,19 @@ class Engine {
   // for and the picture or the reason why there is none; its own Status ends the call.
   Status FramesAt(const std::filesystem::path& video, const std::vector<double>& times_s, const JobContext& job,
                   const std::function<Status(double time_s, Result<Picture> picture)>& on_picture);
+
+  // The frames of an index, in order of time, also while it still grows. kNotFound where there is no index yet.
+  Result<std::vector<KeptFrame>> KeptFrames(const std::filesystem::path& video, const SamplingSettings& sampling,
+                                            const JobContext& job = {});
+  // For each of `times_s` the thumbnail of the kept frame shown then (before the first: the first). Errors as
+  // KeptFrames.
+  Result<std::vector<FramePicture>> Thumbnails(const std::filesystem::path& video, const SamplingSettings& sampling,
+                                            const std::vector<double>& times_s, const JobContext& job = {});
+  // Copies the film within `span` into `out` without decoding, from the keyframe before its start on; the format
+  // follows the extension of `out`, which is replaced once the copy is whole. kUnsupported: the format cannot hold
+  // these streams; kIo.
+  Status CutClip(const std::filesystem::path& video, const TimeSpan& span, const std::filesystem::path& out,
+                 const JobContext& job = {});
 
   // The library's videos and indexes.
   Result<std::vector<LibraryEntry>> LibraryEntries();

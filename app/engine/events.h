@@ -42,11 +42,32 @@ struct Answer {
   // by denying it; 0 without a video.
   double in_footage = 0.0;
   std::vector<Evidence> evidence;  // at most 8, best first; empty where nothing stood out or no video was given
+  std::vector<Evidence> looked;    // every frame that was attended to, by (video, time), with its share of attention
   CacheStats cache;
   AskTimes time;
   double read_until_s = 0.0;  // how far the least finished video had been read (its end where all are)
   uint64_t prompt_tokens = 0;
   uint64_t answer_tokens = 0;
+};
+
+// An earlier question and its answer, which a later question may refer to.
+struct AskTurn {
+  std::string question;
+  std::string answer;
+};
+
+// One frame of an index: the time span that it stands for and where shots begin.
+struct KeptFrame {
+  double start = 0.0;
+  double end = 0.0;
+  bool shot_start = false;
+};
+
+// The picture that the model saw at a time, small, as it lies in the index.
+struct FramePicture {
+  double start = 0.0;  // of the kept frame
+  double end = 0.0;
+  std::vector<uint8_t> jpeg;  // at most 160 pixels a side; empty where the index keeps none
 };
 
 // One result of a search, never longer than a shot.

@@ -204,6 +204,16 @@ Result<IndexInfo> Indexer::Look(const IndexKey& key, const SamplingSettings& giv
   return info;
 }
 
+Result<std::shared_ptr<const VideoIndex>> Indexer::Find(const fs::path& video, const SamplingSettings& given,
+                                                        const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const SamplingSettings sampling, Normal(given));
+  LV_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(video, sampling, job));
+  LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
+  return VideoIndex::Open(
+      parts_.folder / key.FileName(),
+      MakeIndexHeader(key, SamplingText(sampling), config->bridge_shape, static_cast<size_t>(sampling.latent)));
+}
+
 Result<IndexOutcome> Indexer::Ensure(IndexRequest request, const JobContext& job) {
   const Clock::time_point started = Clock::now();
   LV_ASSIGN_OR_RETURN(request.sampling, Normal(request.sampling));
@@ -268,6 +278,8 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
       // The writer keeps what stands before the damage.
       parts_.warn(whole.message() + "; what is damaged is made anew");
       outcome.report.rebuilt = true;
+    } else if (found.ok() && request.allow_partial && (*found)->frames() > 0) {
+      return finish(std::move(found).value());
     } else if (!found.ok() && found.status().code() != StatusCode::kNotFound) {
       if (found.status().code() == StatusCode::kIo) return found.status();
       parts_.warn(found.status().message() + "; it is made anew");

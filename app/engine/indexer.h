@@ -24,7 +24,7 @@ struct IndexRequest {
   SamplingSettings sampling;
   bool rebuild = false;
   bool memory_fallback = false;  // where the library cannot be written: go on in memory with a warning
-  bool allow_partial = false;    // while somebody else writes it: take what is there, if anything
+  bool allow_partial = false;    // take what is there of an unfinished index, if anything
 };
 
 struct IndexOutcome {
@@ -50,6 +50,9 @@ class Indexer {
   Result<IndexKey> KeyOf(const std::filesystem::path& video, const SamplingSettings& sampling, const JobContext& job);
   // What lies in the library under that key.
   Result<IndexInfo> Look(const IndexKey& key, const SamplingSettings& sampling);
+  // The index as it lies in the library, finished or not. kNotFound, kDamaged.
+  Result<std::shared_ptr<const VideoIndex>> Find(const std::filesystem::path& video, const SamplingSettings& sampling,
+                                                 const JobContext& job);
   // See Engine::Index. progress: seconds of video.
   Result<IndexOutcome> Ensure(IndexRequest request, const JobContext& job);
   // The frame tokens [tokens, d_v] of every frame of an index, in order, made again from the video that it is of, for

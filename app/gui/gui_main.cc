@@ -1,0 +1,142 @@
+// Starting and ending the window.
+#include "app/gui/gui_main.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QGuiApplication>
+#include <QSocketNotifier>
+#include <clocale>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "app/engine/engine.h"
+#include "ui/app_settings.h"
+#include "ui/engine_bridge.h"
+#include "ui/format.h"
+#include "ui/language.h"
+#include "ui/main_window.h"
+#include "ui/theme.h"
+
+namespace longview::gui {
+namespace {
+
+constexpr int kExitUsage = 2;
+
+int signal_pipe[2] = {-1, -1};
+
+void OnSignal(int) {
+  const char byte = 1;
+  (void)!write(signal_pipe[0], &byte, 1);
+}
+
+// SIGINT and SIGTERM close the window as a person would: layout and position are kept, jobs are stopped.
+void CloseOnSignals(QApplication* app) {
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, signal_pipe) != 0) return;
+  auto* notifier = new QSocketNotifier(signal_pipe[1], QSocketNotifier::Read, app);
+  QObject::connect(notifier, &QSocketNotifier::activated, app, [app] {
+    char byte = 0;
+    (void)!read(signal_pipe[1], &byte, 1);
+    app->closeAllWindows();
+  });
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+struct Options {
+  EngineOptions engine;
+  QStringList videos;
+};
+
+// Absent where the words are wrong; a line on stderr says why.
+std::optional<Options> ParseOptions() {
+  QCommandLineParser parser;
+  parser.setApplicationDescription(QStringLiteral("The window of Longview; started by `longview gui`."));
+  const QCommandLineOption library(QStringLiteral("library"), QStringLiteral("Folder of indexes."),
+                                   QStringLiteral("DIR"));
+  const QCommandLineOption threads(QStringLiteral("threads"), QStringLiteral("Threads to use."), QStringLiteral("N"));
+  const QCommandLineOption device(QStringLiteral("device"), QStringLiteral("auto, cpu or cuda[:N]."),
+                                  QStringLiteral("DEVICE"));
+  parser.addOptions({library, threads, device});
+  parser.addHelpOption();
+  parser.addPositionalArgument(QStringLiteral("VIDEO"), QStringLiteral("Videos to open."),
+                               QStringLiteral("[VIDEO...]"));
+  parser.process(QCoreApplication::arguments());
+  Options options;
+  options.engine.library = ui::toPath(parser.value(library));
+  if (parser.isSet(device)) options.engine.device = parser.value(device).toStdString();
+  if (parser.isSet(threads)) {
+    bool ok = false;
+    options.engine.threads = parser.value(threads).toInt(&ok);
+    if (!ok || options.engine.threads < 0) {
+      std::fprintf(stderr, "longview-gui: --threads wants a number\n");
+      return std::nullopt;
+    }
+  }
+  options.videos = parser.positionalArguments();
+  return options;
+}
+
+}  // namespace
+
+int RunWindow(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);
+  QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
+  QApplication app(argc, argv);
+  // Numbers are ours to write, and libmpv wants this: the decimal point stays a point whatever the locale.
+  setlocale(LC_NUMERIC, "C");
+  QCoreApplication::setApplicationName(QStringLiteral("Longview"));
+  QCoreApplication::setApplicationVersion(QStringLiteral(LONGVIEW_VERSION));
+  QGuiApplication::setDesktopFileName(QStringLiteral("io.github.longview.Longview"));
+  std::optional<Options> options = ParseOptions();
+  if (!options) return kExitUsage;
+
+  ui::AppSettings settings;
+  ui::rememberSystemPalette();
+  ui::applyTheme(settings.theme());
+  ui::applyLanguage(settings.language());
+  settings.fill(&options->engine);
+  ui::EngineBridge bridge(options->engine);
+  CloseOnSignals(&app);
+
+  // Another language is another window: every text of it is made anew, while the engine and its jobs go on.
+  std::unique_ptr<ui::MainWindow> window;
+  QStringList open = options->videos;
+  const std::function<void()> build = [&] {
+    window = std::make_unique<ui::MainWindow>(&bridge, &settings);
+    QObject::connect(window.get(), &ui::MainWindow::themeChosen, &app, [&] { ui::applyTheme(settings.theme()); });
+    QObject::connect(
+        window.get(), &ui::MainWindow::languageChosen, &app,
+        [&](const QString& language) {
+          open = window->openVideos();
+          window->close();
+          ui::applyLanguage(language);
+          build();
+        },
+        Qt::QueuedConnection);
+    window->show();
+    if (!open.isEmpty()) window->openPaths(open);
+  };
+  QApplication::setQuitOnLastWindowClosed(false);
+  QObject::connect(
+      &app, &QGuiApplication::lastWindowClosed, &app,
+      [&] {
+        if (window == nullptr || !window->isVisible()) app.quit();
+      },
+      Qt::QueuedConnection);
+  build();
+  const int code = QApplication::exec();
+  window.reset();
+  return code;
+}
+
+}  // namespace longview::gui
+
+int main(int argc, char** argv) { return longview::gui::RunWindow(argc, argv); }

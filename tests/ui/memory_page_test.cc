@@ -1,0 +1,101 @@
+// The memory page on a table instead of the engine: measuring, stopping, choosing a mode, the budget.
+#include "ui/memory_page.h"
+
+#include <gtest/gtest.h>
+
+#include <QPushButton>
+#include <QSlider>
+#include <QTableView>
+#include <QTest>
+#include <atomic>
+#include <thread>
+
+#include "tests/ui/ui_fixture.h"
+#include "ui/compare_model.h"
+
+namespace longview::ui::test {
+namespace {
+
+class TableSource : public CompareSource {
+ public:
+  Status measure(Engine&, const QString&, const SamplingSettings&, const JobContext& job,
+                 const std::function<void(const ModeRow&)>& on_row) override {
+    for (int i = 0; i < 3; ++i) {
+      ModeRow row;
+      row.name = QStringLiteral("mode %1").arg(i);
+      row.cache.mode = i == 0 ? "mla" : "mha";
+      row.bytes_per_token = 100.0 * (i + 1);
+      row.predicted_bytes = 1000u * static_cast<unsigned>(i + 1);
+      row.bytes = row.predicted_bytes;
+      row.measured = true;
+      on_row(row);
+      if (job.progress) job.progress({i + 1.0, 3.0});
+    }
+    while (endless && !job.stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return endless ? Cancelled() : Status::Ok();
+  }
+  Result<BudgetOffer> plan(Engine&, uint64_t bytes, double seconds) override {
+    BudgetOffer offer;
+    offer.bytes = bytes;
+    offer.cache.latent = bytes > 1000000000 ? 128 : 32;
+    offer.text = QStringLiteral("%1 bytes for %2 s").arg(bytes).arg(seconds);
+    return offer;
+  }
+  std::atomic<bool> endless = false;
+};
+
+class UiMemory : public UiFixture {
+ protected:
+  void SetUp() override {
+    UiFixture::SetUp();
+    source_ = std::make_shared<TableSource>();
+    page_ = std::make_unique<MemoryPage>(bridge_.get(), settings_.get(), source_, QStringLiteral("/a.mp4"));
+    page_->show();
+  }
+  void TearDown() override {
+    page_.reset();
+    UiFixture::TearDown();
+  }
+  std::shared_ptr<TableSource> source_;
+  std::unique_ptr<MemoryPage> page_;
+};
+
+TEST_F(UiMemory, MeasuresAndSwitchesMode) {
+  auto* measure = page_->findChild<QPushButton*>(QStringLiteral("measure"));
+  QTest::mouseClick(measure, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return page_->model()->rowCount() == 3 && !bridge_->busy(); }));
+  bool chosen = false;
+  QObject::connect(page_.get(), &MemoryPage::cacheChosen, page_.get(), [&] { chosen = true; });
+  page_->findChild<QTableView*>()->selectRow(1);
+  QTest::mouseClick(page_->findChild<QPushButton*>(QStringLiteral("use")), Qt::LeftButton);
+  EXPECT_TRUE(chosen);
+  EXPECT_EQ(settings_->cache().mode, "mha");
+}
+
+TEST_F(UiMemory, AMeasurementCanBeStoppedAndItsRowsStand) {
+  source_->endless = true;
+  auto* measure = page_->findChild<QPushButton*>(QStringLiteral("measure"));
+  QTest::mouseClick(measure, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return page_->model()->rowCount() == 3; }));
+  QTest::mouseClick(measure, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  EXPECT_EQ(page_->model()->rowCount(), 3);
+}
+
+TEST_F(UiMemory, TheSliderShowsWhatABudgetBuys) {
+  auto* slider = page_->findChild<QSlider*>(QStringLiteral("budget"));
+  QPushButton* take = nullptr;
+  for (auto* button : page_->findChildren<QPushButton*>()) {
+    if (button->objectName().isEmpty()) take = button;
+  }
+  ASSERT_NE(take, nullptr);
+  slider->setValue(0);
+  ASSERT_TRUE(waitFor([&] { return take->isEnabled() && !bridge_->busy(); }));
+  QTest::qWait(150);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  QTest::mouseClick(take, Qt::LeftButton);
+  EXPECT_EQ(settings_->cache().latent, 32);
+}
+
+}  // namespace
+}  // namespace longview::ui::test

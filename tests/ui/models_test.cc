@@ -1,0 +1,190 @@
+// Models and pure functions of the window: no display, no engine.
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+
+#include "app/engine/settings.h"
+#include "tests/support/temp_folder.h"
+#include "ui/app_settings.h"
+#include "ui/compare_model.h"
+#include "ui/conversation_export.h"
+#include "ui/format.h"
+#include "ui/library_model.h"
+#include "ui/timeline_model.h"
+
+namespace longview::ui {
+namespace {
+
+TEST(UiFormat, EveryClockTimeOfAnAnswerIsALink) {
+  const QString html =
+      linkTimes(QStringLiteral("A <dog> at 1:05 and at 1:02:03.5, ratio 16:9, not 1:75"), QStringLiteral("/a b/ü.mp4"));
+  EXPECT_TRUE(html.contains(QStringLiteral("&lt;dog&gt;")));
+  EXPECT_EQ(html.count(QStringLiteral("<a href=")), 2);
+  EXPECT_TRUE(html.contains(QStringLiteral(">1:05</a>")));
+  EXPECT_TRUE(html.contains(QStringLiteral(">1:02:03.5</a>")));
+}
+
+TEST(UiFormat, ALinkComesBackAsTheSameMoment) {
+  const auto link =
+      parseMomentUrl(QUrl(momentUrl({QStringLiteral("/a b/#1 [x] 50%.mp4"), 63.25}).toString(QUrl::FullyEncoded)));
+  ASSERT_TRUE(link.has_value());
+  EXPECT_EQ(link->video, QStringLiteral("/a b/#1 [x] 50%.mp4"));
+  EXPECT_DOUBLE_EQ(link->time_s, 63.25);
+  EXPECT_FALSE(parseMomentUrl(QUrl(QStringLiteral("https://example.org/moment?t=1"))).has_value());
+  EXPECT_FALSE(parseMomentUrl(QUrl(QStringLiteral("longview:moment?t=nan"))).has_value());
+}
+
+TEST(UiFormat, AFailureKeepsTheEnginesWords) {
+  const QString text = failureText(NotFound("ride.mp4: no such file"));
+  EXPECT_TRUE(text.contains(QStringLiteral("ride.mp4: no such file")));
+  EXPECT_GT(text.size(), 25);
+}
+
+TEST(UiTimeline, TheFrameAtATimeIsTheLastThatBegan) {
+  TimelineModel model;
+  EXPECT_EQ(model.frameAt(1.0), nullptr);
+  model.frames = {{0.5, 1.0, true}, {1.0, 2.0, false}, {2.0, 4.0, true}};
+  EXPECT_DOUBLE_EQ(model.frameAt(0.0)->start, 0.5);
+  EXPECT_DOUBLE_EQ(model.frameAt(1.99)->start, 1.0);
+  EXPECT_DOUBLE_EQ(model.frameAt(99.0)->start, 2.0);
+  ASSERT_EQ(model.shots().size(), 1u);
+  EXPECT_DOUBLE_EQ(model.shots()[0], 2.0);
+}
+
+TEST(UiTimeline, HeatPeaksWhereTheAnswerLooked) {
+  TimelineModel model;
+  model.duration_s = 100.0;
+  for (const double value : model.heat(10)) EXPECT_EQ(value, 0.0);
+  model.looked = {{"a", 10.0, 11.0, 0.1}, {"a", 50.0, 51.0, 0.4}};
+  const std::vector<double> heat = model.heat(100);
+  ASSERT_EQ(heat.size(), 100u);
+  EXPECT_DOUBLE_EQ(heat[50], 1.0);
+  EXPECT_DOUBLE_EQ(heat[10], 0.25);
+  EXPECT_EQ(heat[30], 0.0);
+  model.duration_s = 36000.0;  // an instant of ten hours still shows
+  EXPECT_DOUBLE_EQ(model.heat(100)[0], 1.0);
+}
+
+TEST(UiTimeline, TicksAreRoundAndFarEnoughApart) {
+  const TimeScale scale{5400.0, 800.0};
+  const std::vector<double> times = ticks(scale, 70.0);
+  ASSERT_GE(times.size(), 4u);
+  EXPECT_EQ(times[1], 600.0);
+  EXPECT_GE(scale.x(times[1]) - scale.x(times[0]), 70.0);
+  EXPECT_DOUBLE_EQ(scale.time(scale.x(1234.0)), 1234.0);
+  EXPECT_DOUBLE_EQ(scale.time(-5.0), 0.0);
+  EXPECT_DOUBLE_EQ(scale.time(9999.0), 5400.0);
+  EXPECT_TRUE(ticks({0.0, 800.0}, 70.0).empty());
+}
+
+TEST(UiLibrary, ListsEachVideoOnceWithItsState) {
+  LibraryModel model;
+  EXPECT_EQ(model.add(QStringLiteral("/v/a&b <i>.mp4")), 0);
+  EXPECT_EQ(model.add(QStringLiteral("/v/a&b <i>.mp4")), 0);
+  ASSERT_EQ(model.rowCount(), 1);
+  model.setDuration(QStringLiteral("/v/a&b <i>.mp4"), 3725.0);
+  model.setState(QStringLiteral("/v/a&b <i>.mp4"), ReadState::kReading);
+  model.setShare(QStringLiteral("/v/a&b <i>.mp4"), 0.4);
+  const QString text = model.data(model.index(0), Qt::DisplayRole).toString();
+  EXPECT_TRUE(text.startsWith(QStringLiteral("a&b <i>.mp4\n")));
+  EXPECT_TRUE(text.contains(QStringLiteral("1:02:05")));
+  EXPECT_TRUE(text.contains(QStringLiteral("40")));
+  LibraryEntry entry;
+  entry.last_path = "/v/c.mp4";
+  entry.duration_s = 10.0;
+  entry.index.state = IndexState::kPartial;
+  entry.index.until_s = 5.0;
+  model.merge({entry});
+  ASSERT_EQ(model.rowCount(), 2);
+  EXPECT_EQ(model.video(QStringLiteral("/v/c.mp4"))->state, ReadState::kPartial);
+  EXPECT_DOUBLE_EQ(model.video(QStringLiteral("/v/c.mp4"))->share, 0.5);
+  model.remove(QStringLiteral("/v/c.mp4"));
+  EXPECT_EQ(model.rowCount(), 1);
+}
+
+std::vector<Turn> oneTurn() {
+  Turn turn;
+  turn.question = QStringLiteral("What is *here*?");
+  turn.videos = QStringList{QStringLiteral("/v/a.mp4")};
+  turn.text = QStringLiteral("A dog.");
+  turn.state = Turn::State::kDone;
+  turn.answer.evidence = {{"/v/a.mp4", 62.0, 64.5, 0.3}, {"/v/a.mp4", 3.0, 4.0, 0.2}};
+  return {turn};
+}
+
+TEST(UiExport, MarkdownHoldsQuestionAnswerAndMoments) {
+  const QString text = QString::fromUtf8(toMarkdown(oneTurn()));
+  EXPECT_TRUE(text.contains(QStringLiteral("## What is \\*here\\*?"))) << text.toStdString();
+  EXPECT_TRUE(text.contains(QStringLiteral("A dog.")));
+  EXPECT_TRUE(text.contains(QStringLiteral("- 1:02.0 – 1:04.5, 30 %")));
+}
+
+TEST(UiExport, AnEditListIsFramesOfTheFilm) {
+  const auto moments = momentsOf(oneTurn(), QStringLiteral("/v/a.mp4"));
+  ASSERT_EQ(moments.size(), 2u);
+  EXPECT_DOUBLE_EQ(moments[0].start, 3.0);
+  const QString edl = QString::fromLatin1(toEdl(moments, 25.0, QStringLiteral("a.mp4")));
+  EXPECT_TRUE(edl.startsWith(QStringLiteral("TITLE: a.mp4\nFCM: NON-DROP FRAME\n")));
+  EXPECT_TRUE(
+      edl.contains(QStringLiteral("001  AX       V     C        00:00:03:00 00:00:04:00 00:00:00:00 00:00:01:00")));
+  EXPECT_TRUE(
+      edl.contains(QStringLiteral("002  AX       V     C        00:01:02:00 00:01:04:13 00:00:01:00 00:00:03:13")))
+      << edl.toStdString();
+}
+
+TEST(UiExport, SubtitlesAreTheAnswersOverTheirMoments) {
+  const QString srt = QString::fromUtf8(toSrt(oneTurn(), QStringLiteral("/v/a.mp4")));
+  EXPECT_TRUE(srt.startsWith(QStringLiteral("1\n00:00:03,000 --> 00:00:04,000\nA dog.\n"))) << srt.toStdString();
+  EXPECT_TRUE(toSrt(oneTurn(), QStringLiteral("/v/other.mp4")).trimmed().isEmpty());
+}
+
+TEST(UiSettings, ComeBackFromTheFile) {
+  longview::TempFolder folder;
+  const QString file = toText(folder / "s.ini");
+  {
+    AppSettings settings(file);
+    SamplingSettings sampling;
+    sampling.fps = 0.5;
+    sampling.decoding = Decoding::kKeyframe;
+    settings.setSampling(sampling);
+    settings.setTheme(Theme::kDark);
+    settings.setLastPosition(QStringLiteral("/a=b/[1].mp4"), 12.5);
+    settings.addRecent(QStringLiteral("/1.mp4"));
+    settings.addRecent(QStringLiteral("/2.mp4"));
+    settings.addRecent(QStringLiteral("/1.mp4"));
+  }
+  AppSettings settings(file);
+  EXPECT_DOUBLE_EQ(settings.sampling().fps, 0.5);
+  EXPECT_EQ(settings.sampling().decoding, Decoding::kKeyframe);
+  EXPECT_EQ(settings.theme(), Theme::kDark);
+  EXPECT_DOUBLE_EQ(settings.lastPosition(QStringLiteral("/a=b/[1].mp4")), 12.5);
+  EXPECT_EQ(settings.recent(), (QStringList{QStringLiteral("/1.mp4"), QStringLiteral("/2.mp4")}));
+  EXPECT_EQ(settings.cache().mode, "mla");
+}
+
+TEST(UiCompare, APredictionIsReplacedByItsMeasurement) {
+  CompareModel model;
+  ModeRow row;
+  row.name = QStringLiteral("mla 128");
+  row.cache.store = "bf16";
+  row.bytes_per_token = 320.0;
+  row.predicted_bytes = 1000;
+  row.hours_bytes = {75000000, 225000000, 750000000};
+  model.put(row);
+  EXPECT_EQ(model.data(model.index(0, CompareModel::kMeasured), Qt::DisplayRole).toString(), QStringLiteral("–"));
+  row.measured = true;
+  row.bytes = 1024;
+  row.agreement = 0.987;
+  model.put(row);
+  ASSERT_EQ(model.rowCount(), 1);
+  EXPECT_EQ(model.data(model.index(0, CompareModel::kHours10), Qt::DisplayRole).toString(), sizeText(750000000));
+  EXPECT_TRUE(model.data(model.index(0, CompareModel::kQuality), Qt::DisplayRole)
+                  .toString()
+                  .startsWith(QStringLiteral("98.7")));
+  row.cache.store = "int8";
+  model.put(row);
+  EXPECT_EQ(model.rowCount(), 2);
+}
+
+}  // namespace
+}  // namespace longview::ui

@@ -1,0 +1,129 @@
+// The window's fixture.
+#include "tests/ui/ui_fixture.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <QCoreApplication>
+#include <QEventLoop>
+#include <QFile>
+#include <QThread>
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "tests/support/model_parts.h"
+#include "tests/support/test_clip.h"
+#include "tests/support/tiny_model.h"
+#include "ui/format.h"
+#include "ui/library_model.h"
+#include "ui/mpv_player.h"
+#include "ui/player_panel.h"
+#include "ui/video_controller.h"
+
+namespace longview::ui::test {
+namespace {
+
+// The model and the clip, made by the first test that wants them.
+struct Shared {
+  longview::TempFolder folder;
+  std::filesystem::path parts;
+  std::filesystem::path clip;
+};
+
+const Shared& shared() {
+  static const Shared* const made = [] {
+    auto* all = new Shared;
+    all->parts = ModelPart(kVitPart).parent_path();
+    longview::test::WriteTinyModel(all->folder / "model", all->parts);
+    all->clip = all->folder / "clip.mp4";
+    longview::test::MakeThreeShots(all->clip, 18);
+    return all;
+  }();
+  return *made;
+}
+
+// How long this thread has waited for a processor since it began (second number of its schedstat), in ms.
+double processorWait_ms() {
+  std::ifstream in("/proc/self/task/" + std::to_string(syscall(SYS_gettid)) + "/schedstat");
+  double ran_ns = 0.0;
+  double waited_ns = 0.0;
+  in >> ran_ns >> waited_ns;
+  return waited_ns / 1e6;
+}
+
+}  // namespace
+
+bool waitFor(const std::function<bool()>& condition, double seconds) {
+  QElapsedTimer clock;
+  clock.start();
+  while (!condition()) {
+    if (static_cast<double>(clock.elapsed()) > seconds * 1000.0) return false;
+    QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents, 50);
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+  }
+  return true;
+}
+
+Watchdog::Watchdog() {
+  timer_.setTimerType(Qt::PreciseTimer);
+  timer_.setInterval(5);
+  QObject::connect(&timer_, &QTimer::timeout, &timer_, [this] { beat(); });
+  clock_.start();
+  waited_ms_ = processorWait_ms();
+  timer_.start();
+}
+
+void Watchdog::beat() {
+  const double gap = static_cast<double>(clock_.nsecsElapsed()) / 1e6;
+  clock_.start();
+  const double waited = processorWait_ms();
+  worst_ms_ = std::max(worst_ms_, gap - (waited - waited_ms_));
+  waited_ms_ = waited;
+}
+
+void UiFixture::SetUp() {
+  shared();
+  if (HasFailure()) GTEST_SKIP() << "without the model parts nothing can be asked";
+  settings_ = std::make_unique<AppSettings>(toText(folder_ / "settings.ini"));
+  bridge_ = std::make_unique<EngineBridge>(options());
+}
+
+void UiFixture::TearDown() {
+  window_.reset();
+  bridge_.reset();
+}
+
+EngineOptions UiFixture::options() const {
+  EngineOptions options;
+  options.library = folder_ / "library";
+  options.assets = shared().folder / "model";
+  options.models = shared().parts;
+  options.threads = 2;
+  return options;
+}
+
+QString UiFixture::clip() const { return toText(shared().clip); }
+
+QString UiFixture::copyOf(const QString& name) const {
+  const std::filesystem::path path = folder_ / name.toStdString();
+  std::filesystem::copy_file(shared().clip, path);
+  return toText(path);
+}
+
+MainWindow* UiFixture::makeWindow() {
+  window_ = std::make_unique<MainWindow>(bridge_.get(), settings_.get());
+  window_->show();
+  return window_.get();
+}
+
+void UiFixture::openAndRead(MainWindow* window, const QString& path) {
+  window->openPaths({path});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == path; })) << window->message().toStdString();
+  ASSERT_TRUE(waitFor([&] { return window->library()->video(path)->state == ReadState::kDone; }, 300.0))
+      << window->library()->video(path)->failure.toStdString();
+  ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }));
+  ASSERT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }));
+}
+
+}  // namespace longview::ui::test

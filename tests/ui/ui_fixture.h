@@ -1,0 +1,61 @@
+// What the window's tests share: a random model, clips, a window on the real engine, and a watchdog of the event loop.
+#ifndef LONGVIEW_TESTS_UI_UI_FIXTURE_H_
+#define LONGVIEW_TESTS_UI_UI_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <QElapsedTimer>
+#include <QString>
+#include <QTimer>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "tests/support/temp_folder.h"
+#include "ui/app_settings.h"
+#include "ui/engine_bridge.h"
+#include "ui/main_window.h"
+
+namespace longview::ui::test {
+
+// Runs the event loop until `condition` holds; false once `seconds` have passed.
+bool waitFor(const std::function<bool()>& condition, double seconds = 120.0);
+
+// Measures how long the event loop stood still at most, the time in which the system gave this thread no processor left
+// out: other programs are not the window's fault.
+class Watchdog {
+ public:
+  Watchdog();
+  double worst_ms() const { return worst_ms_; }
+
+ private:
+  void beat();
+  QTimer timer_;
+  QElapsedTimer clock_;
+  double waited_ms_ = 0.0;  // of this thread for a processor, so far
+  double worst_ms_ = 0.0;
+};
+
+class UiFixture : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  EngineOptions options() const;
+  // A clip of three shots of 6 s, made once for the program.
+  QString clip() const;
+  // A copy of the clip under a name of its own.
+  QString copyOf(const QString& name) const;
+  MainWindow* makeWindow();
+  // Opens the clip and waits until it is read.
+  void openAndRead(MainWindow* window, const QString& path);
+
+  longview::TempFolder folder_;
+  std::unique_ptr<AppSettings> settings_;
+  std::unique_ptr<EngineBridge> bridge_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+}  // namespace longview::ui::test
+
+#endif  // LONGVIEW_TESTS_UI_UI_FIXTURE_H_

@@ -1,0 +1,380 @@
+// The window as a person uses it: real widgets, the real engine, real clips.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <QAccessible>
+#include <QApplication>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QLineEdit>
+#include <QListView>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolButton>
+#include <cmath>
+#include <fstream>
+
+#include "tests/support/test_clip.h"
+#include "tests/ui/ui_fixture.h"
+#include "ui/conversation.h"
+#include "ui/conversation_view.h"
+#include "ui/format.h"
+#include "ui/job_model.h"
+#include "ui/library_model.h"
+#include "ui/mpv_player.h"
+#include "ui/player_panel.h"
+#include "ui/player_view.h"
+#include "ui/search_pane.h"
+#include "ui/settings_dialog.h"
+#include "ui/timeline_widget.h"
+#include "ui/turn_widget.h"
+#include "ui/video_controller.h"
+
+namespace longview::ui::test {
+namespace {
+
+using UiWindow = UiFixture;
+
+constexpr double kLongestBlock_ms = 100.0;
+
+// Types a question and sends it; returns its turn.
+int ask(MainWindow* window, const QString& text) {
+  auto* line = window->findChild<QLineEdit*>(QStringLiteral("question"));
+  line->setFocus();
+  QTest::keyClicks(line, text);
+  QTest::keyClick(line, Qt::Key_Return);
+  return static_cast<int>(window->conversation()->turns().size()) - 1;
+}
+
+const Turn& turnOf(MainWindow* window, int turn) { return window->conversation()->turns()[static_cast<size_t>(turn)]; }
+
+bool playerAt(MainWindow* window, double time_s) {
+  return waitFor([&] { return std::abs(window->playerPanel()->player()->position() - time_s) < 0.051; }, 20.0);
+}
+
+TEST_F(UiWindow, OpensReadsAnswersAndGoesToTheMoment) {
+  MainWindow* window = makeWindow();
+  Watchdog watchdog;
+  openAndRead(window, clip());
+  EXPECT_NEAR(window->playerPanel()->timeline()->model().duration_s, 18.0, 0.2);
+  EXPECT_GE(window->playerPanel()->timeline()->model().shots().size(), 2u);
+
+  const int turn = ask(window, QStringLiteral("What is seen?"));
+  ASSERT_EQ(turn, 0);
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  ASSERT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
+  EXPECT_FALSE(turnOf(window, 0).text.isEmpty());
+  EXPECT_FALSE(window->playerPanel()->timeline()->model().looked.empty());
+
+  // Evidence is made up here where the random model finds none: what is tested is the way from a click to the player.
+  auto* widget = window->conversationView()->findChild<TurnWidget*>();
+  ASSERT_NE(widget, nullptr);
+  Turn shown = turnOf(window, 0);
+  const KeptFrame& frame = window->controller()->frames().at(7);
+  shown.answer.evidence = {{clip().toStdString(), frame.start, frame.end, 0.5}};
+  widget->show(shown);
+  QToolButton* moment = nullptr;
+  for (auto* button : widget->findChildren<QToolButton*>()) {
+    if (button->property("time").isValid()) moment = button;
+  }
+  ASSERT_NE(moment, nullptr);
+  QTest::mouseClick(moment, Qt::LeftButton);
+  EXPECT_TRUE(playerAt(window, frame.start)) << window->playerPanel()->player()->position() << " not " << frame.start;
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+}
+
+TEST_F(UiWindow, AFollowUpQuestionKnowsTheEarlierOne) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  ask(window, QStringLiteral("What is seen?"));
+  ASSERT_TRUE(waitFor([&] { return turnOf(window, 0).state == Turn::State::kDone; }));
+  ask(window, QStringLiteral("And then?"));
+  ASSERT_TRUE(waitFor([&] { return turnOf(window, 1).state == Turn::State::kDone; }));
+  // The earlier turns are part of what the model reads.
+  EXPECT_GT(turnOf(window, 1).answer.prompt_tokens,
+            turnOf(window, 0).answer.prompt_tokens + turnOf(window, 0).answer.answer_tokens / 2);
+}
+
+TEST_F(UiWindow, AnswersWhileTheFilmIsStillRead) {
+  const std::filesystem::path film = folder_ / "long.mp4";
+  longview::test::MakeThreeShots(film, 240);
+  MainWindow* window = makeWindow();
+  Watchdog watchdog;
+  window->openPaths({toText(film)});
+  ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }, 300.0))
+      << window->message().toStdString();
+  ASSERT_TRUE(window->controller()->reading(toText(film)));
+  ask(window, QStringLiteral("What is seen?"));
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }, 300.0));
+  ASSERT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
+  EXPECT_LT(turnOf(window, 0).answer.read_until_s, 239.0);
+  EXPECT_FALSE(TurnWidget::note(turnOf(window, 0)).isEmpty());
+
+  // Pause keeps what was read; going on begins there.
+  window->controller()->pause(toText(film));
+  ASSERT_TRUE(waitFor([&] { return !window->controller()->reading(toText(film)); }, 30.0));
+  EXPECT_EQ(window->library()->video(toText(film))->state, ReadState::kPaused);
+  const size_t kept = window->controller()->frames().size();
+  EXPECT_GT(kept, 0u);
+  ask(window, QStringLiteral("And now?"));
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 1).running(); }, 120.0));
+  EXPECT_EQ(turnOf(window, 1).state, Turn::State::kDone) << turnOf(window, 1).failure.toStdString();
+  window->controller()->read(toText(film));
+  ASSERT_TRUE(waitFor([&] { return window->controller()->frames().size() > kept; }, 300.0));
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+
+  // Closing in the middle of it is clean and quick.
+  QElapsedTimer clock;
+  clock.start();
+  window->close();
+  window_.reset();
+  bridge_.reset();
+  EXPECT_LT(clock.elapsed(), 10000);
+}
+
+TEST_F(UiWindow, AnAnswerCanBeStoppedAndAskedAgain) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  ask(window, QStringLiteral("What is seen?"));
+  window->conversation()->stop(0);
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  EXPECT_EQ(turnOf(window, 0).state, Turn::State::kStopped);
+  // In another form of the cache.
+  CacheOptions cache;
+  cache.mode = "mha";
+  settings_->setCache(cache);
+  window->conversation()->retry(0);
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  ASSERT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
+  EXPECT_EQ(turnOf(window, 0).answer.cache.mode, "mha");
+}
+
+TEST_F(UiWindow, ChaptersComeOneByOneWithTheirTimes) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  window->conversation()->chapters(QStringLiteral("Chapters"), clip(), 18.0);
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  ASSERT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
+  EXPECT_FALSE(turnOf(window, 0).chapters.empty());
+  EXPECT_TRUE(turnOf(window, 0).text.startsWith(QStringLiteral("0:00 ")));
+}
+
+TEST_F(UiWindow, ASearchFillsTheGridAndAClickGoesThere) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  auto* words = window->findChild<QLineEdit*>(QStringLiteral("words"));
+  QTest::keyClicks(words, QStringLiteral("red squares"));
+  window->searchPane()->search(words->text());
+  ASSERT_TRUE(waitFor([&] { return window->searchPane()->moments()->rowCount() > 0; }));
+  const auto* model = window->searchPane()->moments();
+  ASSERT_TRUE(waitFor([&] { return model->data(model->index(0), Qt::DecorationRole).isValid(); })) << "no thumbnail";
+  const double start = model->data(model->index(0), MomentModel::kStart).toDouble();
+  auto* grid = window->findChild<QListView*>(QStringLiteral("moments"));
+  emit grid->clicked(model->index(0));
+  EXPECT_TRUE(playerAt(window, start));
+}
+
+TEST_F(UiWindow, TheTimelineSeeksOnAClickAndLimitsQuestionsOnADrag) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  TimelineWidget* timeline = window->playerPanel()->timeline();
+  const int y = timeline->height() / 2;
+  QTest::mouseClick(timeline, Qt::LeftButton, {}, QPoint(static_cast<int>(timeline->xOf(9.0)), y));
+  EXPECT_TRUE(waitFor([&] { return std::abs(window->playerPanel()->player()->position() - 9.0) < 0.15; }, 20.0));
+
+  const QPoint from(static_cast<int>(timeline->xOf(2.0)), y);
+  const QPoint to(static_cast<int>(timeline->xOf(5.0)), y);
+  QTest::mousePress(timeline, Qt::LeftButton, {}, from);
+  QTest::mouseMove(timeline, (from + to) / 2);
+  QTest::mouseMove(timeline, to);
+  QTest::mouseRelease(timeline, Qt::LeftButton, {}, to);
+  ASSERT_TRUE(timeline->model().range.has_value());
+  EXPECT_NEAR(timeline->model().range->start, 2.0, 0.1);
+  EXPECT_NEAR(timeline->model().range->end, 5.0, 0.1);
+  ask(window, QStringLiteral("What is seen?"));
+  ASSERT_TRUE(waitFor([&] { return turnOf(window, 0).state == Turn::State::kDone; }));
+  ASSERT_FALSE(turnOf(window, 0).answer.looked.empty());
+  for (const Evidence& frame : turnOf(window, 0).answer.looked) {
+    EXPECT_GE(frame.end, 2.0 - 0.1);
+    EXPECT_LE(frame.start, 5.1);
+  }
+  timeline->setFocus();
+  QTest::keyClick(timeline, Qt::Key_Escape);
+  EXPECT_FALSE(timeline->model().range.has_value());
+}
+
+TEST_F(UiWindow, ThePlayerHasTheKeysOfMpv) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  MpvPlayer* player = window->playerPanel()->player();
+  QWidget* view = window->playerPanel()->view();
+  view->setFocus();
+  QTest::keyClick(view, Qt::Key_Right);
+  EXPECT_TRUE(playerAt(window, 5.0)) << player->position();
+  QTest::keyClick(view, Qt::Key_Period);  // clip: 10 pictures a second
+  EXPECT_TRUE(playerAt(window, 5.1)) << player->position();
+  QTest::keyClick(view, Qt::Key_Comma);
+  EXPECT_TRUE(playerAt(window, 5.0)) << player->position();
+  QTest::keyClick(view, Qt::Key_Left, Qt::ShiftModifier);
+  EXPECT_TRUE(playerAt(window, 4.0)) << player->position();
+  QTest::keyClick(view, Qt::Key_L);
+  EXPECT_TRUE(waitFor([&] { return !player->paused(); }, 10.0));
+  // Without a sound device the clock runs on.
+  EXPECT_TRUE(waitFor([&] { return player->position() > 4.5; }, 30.0));
+  QTest::keyClick(view, Qt::Key_L);
+  EXPECT_TRUE(waitFor([&] { return player->speed() == 2.0; }, 10.0));
+  QTest::keyClick(view, Qt::Key_K);
+  EXPECT_TRUE(waitFor([&] { return player->paused() && player->speed() == 1.0; }, 10.0));
+  QTest::keyClick(view, Qt::Key_Home);
+  EXPECT_TRUE(playerAt(window, 0.0)) << player->position();
+  ASSERT_TRUE(waitFor([&] { return !player->picture().isNull(); }, 10.0));
+  EXPECT_EQ(player->picture().size(), view->size() * view->devicePixelRatioF());
+}
+
+TEST_F(UiWindow, WhatCannotBeOpenedIsSaidInWords) {
+  MainWindow* window = makeWindow();
+  Watchdog watchdog;
+  const QString broken = toText(folder_.Write("broken.mp4", std::string(5000, 'x')));
+  for (const QString& path : {broken, toText(folder_ / "missing.mp4"), toText(folder_.path())}) {
+    window->openPaths({path});
+    EXPECT_TRUE(waitFor([&] { return window->message().contains(path); }, 30.0)) << path.toStdString();
+  }
+  EXPECT_EQ(window->library()->video(broken)->state, ReadState::kFailed);
+  // A pipe that nobody writes to must not hold up anything.
+  const QString pipe = toText(folder_ / "stalled.mp4");
+  ASSERT_EQ(mkfifo(pipe.toLocal8Bit().constData(), 0600), 0);
+  window->openPaths({pipe});
+  EXPECT_TRUE(waitFor([&] { return window->message().contains(pipe); }, 10.0));
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+  // And the window still works.
+  openAndRead(window, clip());
+}
+
+TEST_F(UiWindow, AMissingModelIsNamedAndTheFilmStillPlays) {
+  EngineOptions options = this->options();
+  options.models = folder_ / "no models";
+  bridge_ = std::make_unique<EngineBridge>(options);
+  MainWindow* window = makeWindow();
+  window->openPaths({clip()});
+  ASSERT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }));
+  EXPECT_TRUE(waitFor([&] { return window->library()->video(clip())->state == ReadState::kFailed; }));
+  EXPECT_TRUE(waitFor([&] { return window->message().contains(QStringLiteral("vit_s_focus.onnx")); }, 10.0))
+      << window->message().toStdString();
+  ask(window, QStringLiteral("What is seen?"));
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  EXPECT_EQ(turnOf(window, 0).state, Turn::State::kFailed);
+  EXPECT_FALSE(turnOf(window, 0).failure.isEmpty());
+}
+
+TEST_F(UiWindow, DropsOpenFilesAndRefuseTheRestWithWords) {
+  const QString odd = copyOf(QStringLiteral("clip #1 [a b] 50%.mp4"));
+  MainWindow* window = makeWindow();
+  const auto drop = [&](const QList<QUrl>& urls, const QString& text) {
+    QMimeData data;
+    if (!urls.isEmpty()) data.setUrls(urls);
+    if (!text.isEmpty()) data.setText(text);
+    QDropEvent event(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(window, &event);
+  };
+  drop({QUrl(QStringLiteral("https://example.org/a.mp4"))}, {});
+  EXPECT_TRUE(window->message().contains(QStringLiteral("example.org")));
+  drop({}, QStringLiteral("some words"));
+  EXPECT_FALSE(window->message().isEmpty());
+  drop({QUrl::fromLocalFile(odd), QUrl::fromLocalFile(clip())}, {});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == odd; })) << window->message().toStdString();
+  EXPECT_GE(window->library()->find(clip()), 0);
+}
+
+TEST_F(UiWindow, TheLatestOpeningWins) {
+  const QString second = copyOf(QStringLiteral("second.mp4"));
+  MainWindow* window = makeWindow();
+  window->openPaths({clip()});
+  window->openPaths({second});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == second; }));
+  ASSERT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }));
+  EXPECT_TRUE(window->windowTitle().contains(QStringLiteral("second.mp4")));
+}
+
+TEST_F(UiWindow, RemembersWhereAFilmWasLeft) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  window->playerPanel()->player()->seek(7.0);
+  ASSERT_TRUE(playerAt(window, 7.0));
+  window->close();
+  window = makeWindow();
+  window->openPaths({clip()});
+  EXPECT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }));
+  EXPECT_TRUE(playerAt(window, 7.0)) << window->playerPanel()->player()->position();
+}
+
+TEST_F(UiWindow, ClosesWithinSecondsAtAnyTime) {
+  const std::filesystem::path film = folder_ / "long.mp4";
+  longview::test::MakeThreeShots(film, 120);
+  for (const int after_ms : {0, 100, 1000, 4000}) {
+    bridge_ = std::make_unique<EngineBridge>(options());
+    MainWindow* window = makeWindow();
+    window->openPaths({toText(film)});
+    QTest::qWait(after_ms);
+    QElapsedTimer clock;
+    clock.start();
+    window->close();
+    window_.reset();
+    bridge_.reset();
+    EXPECT_LT(clock.elapsed(), 10000) << "closed after " << after_ms << " ms";
+  }
+}
+
+TEST_F(UiWindow, AThreeHourFilmOpensAtOnce) {
+  const std::filesystem::path film = folder_ / "three hours.mp4";
+  longview::test::RunFfmpeg({"-f", "lavfi", "-i", "testsrc2=s=64x48:r=1:d=10800", "-c:v", "libx264", "-preset",
+                             "ultrafast", "-g", "60", "-threads", "1", film.string()});
+  MainWindow* window = makeWindow();
+  Watchdog watchdog;
+  window->openPaths({toText(film)});
+  ASSERT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }, 60.0))
+      << window->message().toStdString();
+  EXPECT_NEAR(window->playerPanel()->timeline()->model().duration_s, 10800.0, 1.5);
+  window->goTo(toText(film), 9000.0);
+  EXPECT_TRUE(waitFor([&] { return std::abs(window->playerPanel()->player()->position() - 9000.0) < 1.01; }, 30.0));
+  ASSERT_TRUE(waitFor([&] { return window->controller()->frames().size() > 30; }, 300.0));
+  (void)window->grab();
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+}
+
+TEST_F(UiWindow, TheProgramOpensAVideoAndEndsCleanlyOnASignal) {
+  // SIGTERM after five seconds, while it reads.
+  const longview::test::RunOutcome outcome = longview::test::RunProcess(
+      {"env", "QT_QPA_PLATFORM=offscreen", "XDG_CONFIG_HOME=" + (folder_ / "config").string(), "timeout",
+       "--preserve-status", "-s", "TERM", "5", LONGVIEW_PROGRAM, "gui", clip().toStdString(), "--library",
+       (folder_ / "library").string()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err.find("QThread"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "config/longview/longview.ini"));
+}
+
+// Every control that takes the focus can be named by a screen reader.
+TEST_F(UiWindow, EveryControlHasAName) {
+  MainWindow* window = makeWindow();
+  QWidget* dialog = window->showSettings();
+  for (QWidget* root : {static_cast<QWidget*>(window), dialog}) {
+    for (QWidget* widget : root->findChildren<QWidget*>()) {
+      const QByteArray kind = widget->metaObject()->className();
+      if (widget->focusPolicy() == Qt::NoFocus || widget->objectName().startsWith(QStringLiteral("qt_"))) continue;
+      QAccessibleInterface* face = QAccessible::queryAccessibleInterface(widget);
+      if (face == nullptr || widget->parentWidget() == nullptr) continue;
+      const bool part_of_control =
+          widget->parentWidget()->inherits("QAbstractSpinBox") || widget->parentWidget()->inherits("QComboBox") ||
+          widget->parentWidget()->inherits("QAbstractScrollArea") || widget->parentWidget()->inherits("QTabWidget") ||
+          widget->inherits("QScrollArea") || widget->inherits("QComboBoxPrivateContainer");
+      if (part_of_control) continue;
+      EXPECT_FALSE(face->text(QAccessible::Name).isEmpty())
+          << kind.constData() << " " << widget->objectName().toStdString() << " in "
+          << widget->parentWidget()->metaObject()->className();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace longview::ui::test

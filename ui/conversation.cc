@@ -1,0 +1,206 @@
+// Asking, streaming, stopping.
+#include "ui/conversation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ui/app_settings.h"
+#include "ui/engine_bridge.h"
+#include "ui/format.h"
+
+namespace longview::ui {
+namespace {
+
+// Parts of a film that 'Chapters' aims at.
+constexpr double kChapterParts = 12.0;
+constexpr double kShortestChapter_s = 5.0;
+
+std::vector<std::filesystem::path> toPaths(const QStringList& videos) {
+  std::vector<std::filesystem::path> paths;
+  for (const QString& video : videos) paths.push_back(toPath(video));
+  return paths;
+}
+
+}  // namespace
+
+Conversation::Conversation(EngineBridge* bridge, AppSettings* settings, QObject* parent)
+    : QObject(parent), bridge_(bridge), settings_(settings) {}
+
+int Conversation::ask(const Question& question) {
+  Turn turn;
+  turn.question = question.text;
+  turn.videos = question.videos;
+  turn.range = question.range;
+  turn.duration_s = question.duration_s;
+  return add(std::move(turn), question.prompt.isEmpty() ? question.text : question.prompt);
+}
+
+int Conversation::chapters(const QString& title, const QString& video, double duration_s) {
+  Turn turn;
+  turn.kind = Turn::Kind::kChapters;
+  turn.question = title;
+  turn.videos = QStringList{video};
+  turn.duration_s = duration_s;
+  return add(std::move(turn), {});
+}
+
+int Conversation::add(Turn turn, const QString& prompt) {
+  turns_.push_back(std::move(turn));
+  prompts_.push_back(prompt);
+  attempts_.push_back(0);
+  const int number = static_cast<int>(turns_.size()) - 1;
+  emit turnAdded(number);
+  begin(number);
+  return number;
+}
+
+void Conversation::stop(int turn) {
+  if (turn < 0 || turn >= static_cast<int>(turns_.size())) return;
+  bridge_->cancel(turns_[static_cast<size_t>(turn)].job);
+}
+
+void Conversation::stopAll() {
+  for (size_t i = 0; i < turns_.size(); ++i) {
+    if (turns_[i].running()) stop(static_cast<int>(i));
+  }
+}
+
+void Conversation::retry(int turn) {
+  if (turn < 0 || turn >= static_cast<int>(turns_.size()) || turns_[static_cast<size_t>(turn)].running()) return;
+  begin(turn);
+}
+
+void Conversation::clear() {
+  stopAll();
+  turns_.clear();
+  prompts_.clear();
+  attempts_.clear();
+  emit cleared();
+}
+
+Turn* Conversation::at(int turn, quint64 attempt) {
+  const auto index = static_cast<size_t>(turn);
+  return index < turns_.size() && attempts_[index] == attempt ? &turns_[index] : nullptr;
+}
+
+void Conversation::begin(int number) {
+  Turn& turn = turns_[static_cast<size_t>(number)];
+  turn.state = Turn::State::kWaiting;
+  turn.text.clear();
+  turn.failure.clear();
+  turn.answer = Answer();
+  turn.chapters.clear();
+  turn.stage = tr("Waiting…");
+  attempts_[static_cast<size_t>(number)] = ++last_attempt_;
+  if (turn.kind == Turn::Kind::kChapters) {
+    beginChapters(number);
+  } else {
+    beginQuestion(number);
+  }
+  emit turnChanged(number);
+}
+
+std::vector<AskTurn> Conversation::historyOf(int number) const {
+  std::vector<AskTurn> history;
+  const Turn& now = turns_[static_cast<size_t>(number)];
+  for (int i = 0; i < number; ++i) {
+    const Turn& turn = turns_[static_cast<size_t>(i)];
+    if (turn.kind != Turn::Kind::kQuestion || turn.state != Turn::State::kDone || turn.videos != now.videos) continue;
+    history.push_back({prompts_[static_cast<size_t>(i)].toStdString(), turn.text.toStdString()});
+  }
+  return history;
+}
+
+void Conversation::beginQuestion(int number) {
+  const quint64 attempt = last_attempt_;
+  Turn& turn = turns_[static_cast<size_t>(number)];
+  AskOptions options;
+  options.sampling = settings_->sampling();
+  options.cache = settings_->cache();
+  options.scope = settings_->scope();
+  options.at = turn.range;
+  options.allow_partial = true;
+  options.history = historyOf(number);
+  const QStringList videos = turn.videos;
+  const std::string question = prompts_[static_cast<size_t>(number)].toStdString();
+  const auto work = [this, number, attempt, options, videos, question](const EngineBridge::Call& call) {
+    AskCallbacks callbacks;
+    callbacks.on_text = [this, number, attempt, &call](std::string_view piece) {
+      call.post([this, number, attempt, words = QString::fromUtf8(piece.data(), static_cast<qsizetype>(piece.size()))] {
+        Turn* now = at(number, attempt);
+        if (now == nullptr) return;
+        now->state = Turn::State::kWriting;
+        now->text += words;
+        emit turnChanged(number);
+      });
+    };
+    callbacks.on_stage = [this, number, attempt, &call](const StageEvent& event) {
+      call.post([this, number, attempt, stage = event.stage] {
+        Turn* now = at(number, attempt);
+        if (now == nullptr) return;
+        now->stage = stage == Stage::kLoadModel   ? tr("Loading the model…")
+                     : stage == Stage::kIndex     ? tr("Reading the film…")
+                     : stage == Stage::kLoadCache ? tr("Loading what was read…")
+                                                  : tr("Thinking…");
+        emit turnChanged(number);
+      });
+    };
+    return call.engine.Ask(toPaths(videos), question, options, call.job, callbacks);
+  };
+  turn.job =
+      bridge_->start<Answer>(Lane::kAsk, tr("Answering"), this, work, [this, number, attempt](Result<Answer> answer) {
+        Turn* now = at(number, attempt);
+        if (now == nullptr) return;
+        if (answer.ok()) {
+          now->answer = std::move(answer).value();
+          now->text = toText(now->answer.text).trimmed();
+          end(number, Status());
+        } else {
+          end(number, answer.status());
+        }
+      });
+}
+
+void Conversation::beginChapters(int number) {
+  const quint64 attempt = last_attempt_;
+  Turn& turn = turns_[static_cast<size_t>(number)];
+  CaptionOptions options;
+  options.sampling = settings_->sampling();
+  options.every_s = std::max(kShortestChapter_s, turn.duration_s / kChapterParts);
+  options.max_segment_s = 0.0;
+  const QString video = turn.videos.front();
+  turn.job = bridge_->start<CaptionReport>(
+      Lane::kAsk, tr("Chapters"), this,
+      [this, number, attempt, options, video](const EngineBridge::Call& call) {
+        return call.engine.Caption(toPath(video), options, call.job, [&](const CaptionEvent& event) {
+          call.post([this, number, attempt, event] {
+            Turn* now = at(number, attempt);
+            if (now == nullptr) return;
+            now->state = Turn::State::kWriting;
+            now->chapters.push_back(event);
+            now->text += timeText(event.start) + QLatin1Char(' ') + toText(event.text) + QLatin1Char('\n');
+            emit turnChanged(number);
+          });
+          return Status::Ok();
+        });
+      },
+      [this, number, attempt](Result<CaptionReport> report) {
+        if (Turn* now = at(number, attempt); now != nullptr) {
+          now->text = now->text.trimmed();
+          end(number, report.status());
+        }
+      });
+}
+
+void Conversation::end(int number, const Status& status) {
+  Turn& turn = turns_[static_cast<size_t>(number)];
+  turn.state = status.ok()                               ? Turn::State::kDone
+               : status.code() == StatusCode::kCancelled ? Turn::State::kStopped
+                                                         : Turn::State::kFailed;
+  if (turn.state == Turn::State::kFailed) turn.failure = failureText(status);
+  turn.stage.clear();
+  emit turnChanged(number);
+  if (status.ok()) emit answered(number);
+}
+
+}  // namespace longview::ui

@@ -1,0 +1,89 @@
+// Conversation: questions and their answers, asked of the engine in the background. Knows no display.
+#ifndef LONGVIEW_UI_CONVERSATION_H_
+#define LONGVIEW_UI_CONVERSATION_H_
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <optional>
+#include <vector>
+
+#include "app/engine/engine.h"
+
+namespace longview::ui {
+
+class AppSettings;
+class EngineBridge;
+
+struct Turn {
+  enum class Kind { kQuestion, kChapters };
+  enum class State { kWaiting, kWriting, kDone, kStopped, kFailed };
+  Kind kind = Kind::kQuestion;
+  State state = State::kWaiting;
+  QString question;
+  QStringList videos;
+  std::optional<TimeSpan> range;
+  double duration_s = 0.0;  // of the film asked about; 0 where several or unknown
+  QString text;             // the answer as far as it is written
+  QString stage;            // what is being done while waiting
+  QString failure;
+  Answer answer;                       // once done
+  std::vector<CaptionEvent> chapters;  // kChapters: as they come
+  quint64 job = 0;
+
+  bool running() const { return state == State::kWaiting || state == State::kWriting; }
+};
+
+class Conversation : public QObject {
+  Q_OBJECT
+
+ public:
+  Conversation(EngineBridge* bridge, AppSettings* settings, QObject* parent = nullptr);
+
+  struct Question {
+    QString text;
+    QStringList videos;
+    std::optional<TimeSpan> range;
+    double duration_s = 0.0;
+    // Text sent to the model where it differs from the text shown (one-click actions in another language).
+    QString prompt;
+  };
+  // Adds a turn and asks; earlier turns about the same videos are what it may refer to. Returns the turn's number.
+  int ask(const Question& question);
+  // One line per part of the film, as captions; `title` is shown as the question.
+  int chapters(const QString& title, const QString& video, double duration_s);
+  void stop(int turn);
+  void stopAll();
+  // Asks the same again in the same turn.
+  void retry(int turn);
+  void clear();
+
+  const std::vector<Turn>& turns() const { return turns_; }
+
+ signals:
+  void turnAdded(int turn);
+  void turnChanged(int turn);
+  // The turn's answer is whole.
+  void answered(int turn);
+  void cleared();
+
+ private:
+  int add(Turn turn, const QString& prompt);
+  void begin(int turn);
+  void beginQuestion(int turn);
+  void beginChapters(int turn);
+  void end(int turn, const Status& status);
+  std::vector<AskTurn> historyOf(int turn) const;
+  Turn* at(int turn, quint64 generation);
+
+  EngineBridge* bridge_;
+  AppSettings* settings_;
+  std::vector<Turn> turns_;
+  std::vector<QString> prompts_;   // of each turn
+  std::vector<quint64> attempts_;  // of each turn: words of an attempt that was given up are not shown
+  quint64 last_attempt_ = 0;
+};
+
+}  // namespace longview::ui
+
+#endif  // LONGVIEW_UI_CONVERSATION_H_

@@ -1,0 +1,110 @@
+// Markdown, edit lists, subtitles.
+#include "ui/conversation_export.h"
+
+#include <QCoreApplication>
+#include <QRegularExpression>
+#include <algorithm>
+#include <cmath>
+
+#include "app/engine/export_subtitles.h"
+#include "ui/format.h"
+
+namespace longview::ui {
+namespace {
+
+QString escaped(QString text) {
+  static const QRegularExpression special(QStringLiteral(R"(([\\`*_{}\[\]<>#|]))"));
+  return text.replace(special, QStringLiteral("\\\\1")).replace(QLatin1Char('\n'), QLatin1String("  \n"));
+}
+
+QByteArray timecode(double seconds, int fps) {
+  const auto frames = static_cast<int64_t>(std::llround(seconds * fps));
+  const int64_t total = frames / fps;
+  return QStringLiteral("%1:%2:%3:%4")
+      .arg(total / 3600, 2, 10, QLatin1Char('0'))
+      .arg(total / 60 % 60, 2, 10, QLatin1Char('0'))
+      .arg(total % 60, 2, 10, QLatin1Char('0'))
+      .arg(frames % fps, 2, 10, QLatin1Char('0'))
+      .toLatin1();
+}
+
+}  // namespace
+
+QByteArray toMarkdown(const std::vector<Turn>& turns) {
+  QString text = QStringLiteral("# %1\n").arg(QCoreApplication::translate("longview::ui", "Longview conversation"));
+  for (const Turn& turn : turns) {
+    text += QStringLiteral("\n## %1\n\n").arg(escaped(turn.question));
+    for (const QString& video : turn.videos) text += QStringLiteral("*%1*  \n").arg(escaped(video));
+    if (turn.range) {
+      text += QStringLiteral("%1 – %2  \n").arg(timeText(turn.range->start), timeText(turn.range->end));
+    }
+    const QString body =
+        turn.state == Turn::State::kFailed
+            ? QCoreApplication::translate("longview::ui", "No answer:") + QLatin1Char(' ') + turn.failure
+            : turn.text;
+    text += QStringLiteral("\n%1\n").arg(escaped(body));
+    if (turn.state == Turn::State::kStopped)
+      text += QStringLiteral("\n*%1*\n").arg(QCoreApplication::translate("longview::ui", "(stopped)"));
+    if (turn.answer.evidence.empty()) continue;
+    text += QStringLiteral("\n%1\n\n").arg(QCoreApplication::translate("longview::ui", "From these moments:"));
+    for (const Evidence& moment : turn.answer.evidence) {
+      text += QStringLiteral("- %1 – %2, %3 %")
+                  .arg(timeText(moment.start, 1), timeText(moment.end, 1))
+                  .arg(qRound(moment.weight * 100.0));
+      if (turn.videos.size() > 1) text += QStringLiteral(", %1").arg(escaped(toText(moment.video)));
+      text += QLatin1Char('\n');
+    }
+  }
+  return text.toUtf8();
+}
+
+QByteArray toEdl(const std::vector<Evidence>& moments, double fps, const QString& title) {
+  const int rate = std::clamp(static_cast<int>(std::lround(fps > 0.0 ? fps : 25.0)), 1, 99);
+  // The format is ASCII lines; a title must not begin another one.
+  QString name = title;
+  for (QChar& c : name) {
+    if (c < QLatin1Char(' ') || c > QLatin1Char('~')) c = QLatin1Char('_');
+  }
+  QByteArray edl = "TITLE: " + name.left(70).toLatin1() + "\nFCM: NON-DROP FRAME\n\n";
+  double record = 0.0;
+  int number = 0;
+  for (const Evidence& moment : moments) {
+    // A moment shorter than a frame is one frame.
+    const double start = std::round(moment.start * rate) / rate;
+    const double length = std::max(1.0, std::round(moment.end * rate) - std::round(moment.start * rate)) / rate;
+    edl += QByteArray::number(++number).rightJustified(3, '0') + "  AX       V     C        " + timecode(start, rate) +
+           ' ' + timecode(start + length, rate) + ' ' + timecode(record, rate) + ' ' + timecode(record + length, rate) +
+           "\n* FROM CLIP NAME: " + name.left(200).toLatin1() + "\n";
+    record += length;
+  }
+  return edl;
+}
+
+QByteArray toSrt(const std::vector<Turn>& turns, const QString& video) {
+  std::vector<Cue> cues;
+  for (const Turn& turn : turns) {
+    for (const CaptionEvent& event : turn.chapters) {
+      if (toText(event.video) == video) cues.push_back({event.start, event.end, event.text});
+    }
+    for (const Evidence& moment : turn.answer.evidence) {
+      if (toText(moment.video) == video) cues.push_back({moment.start, moment.end, turn.text.toStdString()});
+    }
+  }
+  return QByteArray::fromStdString(WriteSubtitles(SubtitleFormat::kSrt, cues, 0.0, {}));
+}
+
+std::vector<Evidence> momentsOf(const std::vector<Turn>& turns, const QString& video) {
+  std::vector<Evidence> moments;
+  for (const Turn& turn : turns) {
+    for (const Evidence& moment : turn.answer.evidence) {
+      const bool known = std::any_of(moments.begin(), moments.end(), [&](const Evidence& other) {
+        return other.start == moment.start && other.end == moment.end;
+      });
+      if (!known && toText(moment.video) == video) moments.push_back(moment);
+    }
+  }
+  std::sort(moments.begin(), moments.end(), [](const Evidence& a, const Evidence& b) { return a.start < b.start; });
+  return moments;
+}
+
+}  // namespace longview::ui

@@ -1,0 +1,30 @@
+// A conversation and its evidence as files for other programs: pure functions from turns to text.
+#ifndef LONGVIEW_UI_CONVERSATION_EXPORT_H_
+#define LONGVIEW_UI_CONVERSATION_EXPORT_H_
+
+#include <QByteArray>
+#include <QString>
+#include <vector>
+
+#include "app/engine/events.h"
+#include "ui/conversation.h"
+
+namespace longview::ui {
+
+// Markdown: a heading a question, the answer, a list of the moments with times and shares; UTF-8. Text of answers and
+// names is escaped, so that it stays text.
+QByteArray toMarkdown(const std::vector<Turn>& turns);
+
+// CMX 3600 edit list of the moments in the order given, one after the other on the record side, all of one film. Times
+// become frames of `fps` (rounded to a whole number 1..99), non-drop.
+QByteArray toEdl(const std::vector<Evidence>& moments, double fps, const QString& title);
+
+// SubRip of the finished turns about `video`: chapters as they are, answers over the moments that they drew on.
+QByteArray toSrt(const std::vector<Turn>& turns, const QString& video);
+
+// Evidence of finished turns about `video`, in order of time, equal spans once.
+std::vector<Evidence> momentsOf(const std::vector<Turn>& turns, const QString& video);
+
+}  // namespace longview::ui
+
+#endif  // LONGVIEW_UI_CONVERSATION_EXPORT_H_

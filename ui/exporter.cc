@@ -1,0 +1,56 @@
+// Files written on the export lane.
+#include "ui/exporter.h"
+
+#include <QDir>
+#include <QFileInfo>
+
+#include "app/engine/output_files.h"
+#include "ui/engine_bridge.h"
+#include "ui/format.h"
+
+namespace longview::ui {
+
+Exporter::Exporter(EngineBridge* bridge, QObject* parent) : QObject(parent), bridge_(bridge) {}
+
+void Exporter::save(const QString& file, const QByteArray& bytes) {
+  bridge_->start<QString>(
+      Lane::kExport, tr("Saving %1").arg(QFileInfo(file).fileName()), this,
+      [file, bytes](const EngineBridge::Call&) -> Result<QString> {
+        LV_RETURN_IF_ERROR(WriteFileAtomically(toPath(file), bytes.toStdString()));
+        return file;
+      },
+      [this](Result<QString> result) {
+        if (result.ok()) {
+          emit done(tr("Saved %1").arg(*result));
+        } else {
+          emit failed(failureText(result.status()));
+        }
+      });
+}
+
+void Exporter::clips(const QString& video, const std::vector<Evidence>& moments, const QString& folder) {
+  bridge_->start<int>(
+      Lane::kExport, tr("Saving clips"), this,
+      [video, moments, folder](const EngineBridge::Call& call) -> Result<int> {
+        const QFileInfo film(video);
+        int written = 0;
+        for (const Evidence& moment : moments) {
+          const QString time = timeText(moment.start, 1).replace(QLatin1Char(':'), QLatin1Char('.'));
+          const QString name = QStringLiteral("%1 %2.%3").arg(film.completeBaseName(), time, film.suffix());
+          LV_RETURN_IF_ERROR(call.engine.CutClip(toPath(video), {moment.start, moment.end},
+                                                 toPath(QDir(folder).filePath(name)), {call.job.stop, {}}));
+          ++written;
+          if (call.job.progress) call.job.progress({static_cast<double>(written), static_cast<double>(moments.size())});
+        }
+        return written;
+      },
+      [this, folder](Result<int> result) {
+        if (result.ok()) {
+          emit done(tr("Saved %n clip(s) in %1", nullptr, *result).arg(folder));
+        } else {
+          emit failed(failureText(result.status()));
+        }
+      });
+}
+
+}  // namespace longview::ui

@@ -1,0 +1,111 @@
+// Times, sizes, links, failures.
+#include "ui/format.h"
+
+#include <QCoreApplication>
+#include <QFile>
+#include <QRegularExpression>
+#include <QUrlQuery>
+#include <cmath>
+
+#include "app/engine/time_format.h"
+#include "app/engine/time_text.h"
+
+namespace longview::ui {
+namespace {
+
+QString headline(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return {};
+    case StatusCode::kInvalidArgument:
+      return QCoreApplication::translate("longview::ui", "This cannot be done as asked.");
+    case StatusCode::kNotFound:
+      return QCoreApplication::translate("longview::ui", "Something that is needed is missing.");
+    case StatusCode::kDamaged:
+      return QCoreApplication::translate("longview::ui", "A file is damaged or is not what its name says.");
+    case StatusCode::kUnsupported:
+      return QCoreApplication::translate("longview::ui", "This kind of file or setting is not supported.");
+    case StatusCode::kOutOfRange:
+      return QCoreApplication::translate("longview::ui", "There is nothing at that time.");
+    case StatusCode::kIo:
+      return QCoreApplication::translate("longview::ui", "The system did not let a file be read or written.");
+    case StatusCode::kResource:
+      return QCoreApplication::translate("longview::ui", "There is not enough memory or space.");
+    case StatusCode::kCancelled:
+      return QCoreApplication::translate("longview::ui", "Stopped.");
+    case StatusCode::kInternal:
+      return QCoreApplication::translate("longview::ui", "Longview made a mistake. Please report it with these words:");
+  }
+  return {};
+}
+
+}  // namespace
+
+QString toText(const std::filesystem::path& path) {
+  return QFile::decodeName(QByteArray::fromStdString(path.string()));
+}
+
+std::filesystem::path toPath(const QString& text) { return QFile::encodeName(text).toStdString(); }
+
+QString toText(const std::string& utf8) { return QString::fromStdString(utf8); }
+
+QString timeText(double seconds, int decimals) {
+  if (!std::isfinite(seconds) || seconds < 0.0) seconds = 0.0;
+  return QString::fromStdString(FormatTime(seconds, decimals));
+}
+
+QString durationText(double seconds) { return QString::fromStdString(FormatDuration(seconds)); }
+
+QString sizeText(uint64_t bytes) { return QString::fromStdString(FormatSize(bytes)); }
+
+QUrl momentUrl(const MomentLink& link) {
+  QUrl url;
+  url.setScheme(QStringLiteral("longview"));
+  url.setPath(QStringLiteral("moment"));
+  QUrlQuery query;
+  query.addQueryItem(QStringLiteral("t"), QString::number(link.time_s, 'f', 6));
+  query.addQueryItem(
+      QStringLiteral("v"),
+      QString::fromLatin1(
+          QFile::encodeName(link.video).toBase64(QByteArray::Base64UrlEncoding | QByteArray::OmitTrailingEquals)));
+  url.setQuery(query);
+  return url;
+}
+
+std::optional<MomentLink> parseMomentUrl(const QUrl& url) {
+  if (url.scheme() != QLatin1String("longview") || url.path() != QLatin1String("moment")) return std::nullopt;
+  const QUrlQuery query(url);
+  bool ok = false;
+  MomentLink link;
+  link.time_s = query.queryItemValue(QStringLiteral("t")).toDouble(&ok);
+  if (!ok || !std::isfinite(link.time_s) || link.time_s < 0.0) return std::nullopt;
+  const QByteArray name = query.queryItemValue(QStringLiteral("v")).toLatin1();
+  link.video = QFile::decodeName(QByteArray::fromBase64(name, QByteArray::Base64UrlEncoding));
+  return link;
+}
+
+QString linkTimes(const QString& text, const QString& video) {
+  static const QRegularExpression clock(
+      QStringLiteral(R"((?<![\d:.])(?:\d{1,3}:)?\d{1,2}:[0-5]\d(?:\.\d{1,3})?(?![\d:]))"));
+  QString html;
+  qsizetype done = 0;
+  for (auto match = clock.globalMatch(text); match.hasNext();) {
+    const QRegularExpressionMatch found = match.next();
+    const Result<double> time = ParseTime(found.captured().toStdString());
+    if (!time.ok()) continue;
+    html += text.mid(done, found.capturedStart() - done).toHtmlEscaped();
+    html += QStringLiteral("<a href=\"%1\">%2</a>")
+                .arg(momentUrl({video, *time}).toString(QUrl::FullyEncoded).toHtmlEscaped(), found.captured());
+    done = found.capturedEnd();
+  }
+  html += text.mid(done).toHtmlEscaped();
+  return html.replace(QLatin1Char('\n'), QLatin1String("<br>"));
+}
+
+QString failureText(const Status& status) {
+  const QString words = QString::fromStdString(status.message());
+  if (status.code() == StatusCode::kCancelled || words.isEmpty()) return headline(status.code());
+  return headline(status.code()) + QLatin1Char(' ') + words;
+}
+
+}  // namespace longview::ui

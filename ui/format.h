@@ -1,0 +1,45 @@
+// Text for people: times, sizes, links and failures in the language of the window. Pure; tested without a display.
+#ifndef LONGVIEW_UI_FORMAT_H_
+#define LONGVIEW_UI_FORMAT_H_
+
+#include <QString>
+#include <QUrl>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "core/base/status.h"
+
+namespace longview::ui {
+
+// A file's bytes as the system has them, and back: names need not be UTF-8.
+QString toText(const std::filesystem::path& path);
+std::filesystem::path toPath(const QString& text);
+QString toText(const std::string& utf8);
+
+// "1:02:03" or "4:05"; with a decimal where `decimals` is 1..3.
+QString timeText(double seconds, int decimals = 0);
+// "12 s", "3 min 05 s", "2 h 10 min".
+QString durationText(double seconds);
+// "4.1 MB" in powers of ten.
+QString sizeText(uint64_t bytes);
+
+// What a link to a moment leads to.
+struct MomentLink {
+  QString video;  // empty: the video that is open
+  double time_s = 0.0;
+};
+QUrl momentUrl(const MomentLink& link);
+// Absent for any other address.
+std::optional<MomentLink> parseMomentUrl(const QUrl& url);
+
+// Plain text as rich text, in which every clock time ("1:02", "1:02:03", "0:04.5") is a link to that moment of `video`.
+QString linkTimes(const QString& text, const QString& video);
+
+// One sentence in the window's language on what kind of failure it is, then the engine's own words, which name the file
+// and what to do.
+QString failureText(const Status& status);
+
+}  // namespace longview::ui
+
+#endif  // LONGVIEW_UI_FORMAT_H_

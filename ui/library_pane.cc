@@ -1,0 +1,72 @@
+// The list of videos.
+#include "ui/library_pane.h"
+
+#include <QAction>
+#include <QLineEdit>
+#include <QListView>
+#include <QMenu>
+#include <QPushButton>
+#include <QSortFilterProxyModel>
+#include <QVBoxLayout>
+
+#include "ui/library_model.h"
+
+namespace longview::ui {
+
+LibraryPane::LibraryPane(LibraryModel* model, QWidget* parent)
+    : QWidget(parent),
+      model_(model),
+      filter_(new QSortFilterProxyModel(this)),
+      words_(new QLineEdit(this)),
+      list_(new QListView(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(6, 6, 6, 6);
+  words_->setPlaceholderText(tr("Find a video"));
+  words_->setAccessibleName(tr("Find a video"));
+  words_->setClearButtonEnabled(true);
+  column->addWidget(words_);
+  filter_->setSourceModel(model_);
+  filter_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  filter_->setFilterRole(LibraryModel::kPath);
+  connect(words_, &QLineEdit::textChanged, filter_, &QSortFilterProxyModel::setFilterFixedString);
+  list_->setModel(filter_);
+  list_->setObjectName(QStringLiteral("library"));
+  list_->setAccessibleName(tr("Videos"));
+  list_->setIconSize(QSize(72, 48));
+  list_->setUniformItemSizes(false);
+  list_->setTextElideMode(Qt::ElideMiddle);
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  list_->setContextMenuPolicy(Qt::CustomContextMenu);
+  list_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  column->addWidget(list_, 1);
+  connect(list_, &QListView::activated, this, [this](const QModelIndex& index) { emit openRequested(pathAt(index)); });
+  connect(list_, &QListView::customContextMenuRequested, this, &LibraryPane::showMenu);
+  auto* add = new QPushButton(tr("Add videos…"), this);
+  connect(add, &QPushButton::clicked, this, &LibraryPane::addRequested);
+  column->addWidget(add);
+}
+
+QString LibraryPane::pathAt(const QModelIndex& index) const { return index.data(LibraryModel::kPath).toString(); }
+
+void LibraryPane::select(const QString& path) {
+  const QModelIndex index = filter_->mapFromSource(model_->index(model_->find(path)));
+  if (index.isValid()) list_->setCurrentIndex(index);
+}
+
+void LibraryPane::showMenu(const QPoint& at) {
+  const QModelIndex index = list_->indexAt(at);
+  if (!index.isValid()) return;
+  const QString path = pathAt(index);
+  const auto state = static_cast<ReadState>(index.data(LibraryModel::kState).toInt());
+  const bool running = state == ReadState::kReading || state == ReadState::kWaiting;
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->addAction(tr("Open"), this, [this, path] { emit openRequested(path); });
+  menu->addAction(tr("Read now"), this, [this, path] { emit readRequested(path); })->setEnabled(!running);
+  menu->addAction(tr("Pause reading"), this, [this, path] { emit pauseRequested(path); })->setEnabled(running);
+  menu->addSeparator();
+  menu->addAction(tr("Remove from the list"), this, [this, path] { emit removeRequested(path); });
+  menu->popup(list_->viewport()->mapToGlobal(at));
+}
+
+}  // namespace longview::ui

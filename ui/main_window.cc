@@ -1,0 +1,340 @@
+// Docks, wiring, opening and closing. Menus are in main_window_menus.cc.
+#include "ui/main_window.h"
+
+#include <QCloseEvent>
+#include <QDir>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QStatusBar>
+#include <QToolButton>
+#include <QUrl>
+#include <QVBoxLayout>
+#include <utility>
+
+#include "ui/app_settings.h"
+#include "ui/conversation.h"
+#include "ui/conversation_view.h"
+#include "ui/engine_bridge.h"
+#include "ui/exporter.h"
+#include "ui/format.h"
+#include "ui/icons.h"
+#include "ui/job_model.h"
+#include "ui/library_model.h"
+#include "ui/library_pane.h"
+#include "ui/mpv_player.h"
+#include "ui/player_panel.h"
+#include "ui/player_view.h"
+#include "ui/search_pane.h"
+#include "ui/thumbnail_store.h"
+#include "ui/timeline_widget.h"
+#include "ui/video_controller.h"
+
+namespace longview::ui {
+namespace {
+constexpr int kLayoutVersion = 1;
+}  // namespace
+
+MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* parent)
+    : QMainWindow(parent),
+      bridge_(bridge),
+      settings_(settings),
+      library_(new LibraryModel(this)),
+      jobs_(new JobModel(bridge, this)),
+      thumbnails_(new ThumbnailStore(bridge, settings, this)),
+      controller_(new VideoController(bridge, library_, settings, this)),
+      conversation_(new Conversation(bridge, settings, this)),
+      exporter_(new Exporter(bridge, this)),
+      player_(new PlayerPanel(thumbnails_, this)),
+      library_pane_(new LibraryPane(library_, this)),
+      conversation_view_(new ConversationView(conversation_, thumbnails_, this)),
+      search_(new SearchPane(bridge, settings, thumbnails_, this)) {
+  setWindowTitle(tr("Longview"));
+  setWindowIcon(QIcon(QStringLiteral(":/longview/icons/io.github.longview.Longview.svg")));
+  setAcceptDrops(true);
+  setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
+  buildMessageBar();
+  auto* center = new QWidget(this);
+  auto* column = new QVBoxLayout(center);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(message_bar_);
+  column->addWidget(player_, 1);
+  setCentralWidget(center);
+  addDock(QStringLiteral("library"), tr("Library"), library_pane_, Qt::LeftDockWidgetArea);
+  auto* ask = addDock(QStringLiteral("conversation"), tr("Conversation"), conversation_view_, Qt::RightDockWidgetArea);
+  auto* find = addDock(QStringLiteral("search"), tr("Search"), search_, Qt::RightDockWidgetArea);
+  tabifyDockWidget(ask, find);
+  ask->raise();
+  buildStatusBar();
+  buildMenus();
+  connectVideo();
+  connectConversation();
+  connectJobs();
+  player_->setVolume(settings_->volume());
+  player_->view()->setMessage(tr("Drop a video here, or open one with Ctrl+O."));
+  resize(1280, 760);
+  resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {220, 400}, Qt::Horizontal);
+  restoreGeometry(settings_->layout(QStringLiteral("geometry")));
+  restoreState(settings_->layout(QStringLiteral("docks")), kLayoutVersion);
+  loadLibrary();
+}
+
+MainWindow::~MainWindow() = default;
+
+QDockWidget* MainWindow::addDock(const QString& name, const QString& title, QWidget* widget, Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(name);
+  dock->setWidget(widget);
+  dock->setAllowedAreas(Qt::LeftDockWidgetArea | Qt::RightDockWidgetArea | Qt::BottomDockWidgetArea);
+  addDockWidget(area, dock);
+  return dock;
+}
+
+void MainWindow::buildMessageBar() {
+  message_bar_ = new QWidget(this);
+  message_bar_->setAutoFillBackground(true);
+  message_bar_->setBackgroundRole(QPalette::ToolTipBase);
+  auto* row = new QHBoxLayout(message_bar_);
+  message_text_ = new QLabel(message_bar_);
+  message_text_->setObjectName(QStringLiteral("message"));
+  message_text_->setAccessibleName(tr("Message"));
+  message_text_->setWordWrap(true);
+  message_text_->setTextFormat(Qt::PlainText);
+  message_text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  auto* close = new QToolButton(message_bar_);
+  close->setIcon(themedIcon(QStringLiteral("close")));
+  close->setAutoRaise(true);
+  close->setAccessibleName(tr("Close this message"));
+  close->setToolTip(tr("Close this message"));
+  connect(close, &QToolButton::clicked, message_bar_, &QWidget::hide);
+  row->addWidget(message_text_, 1);
+  row->addWidget(close, 0, Qt::AlignTop);
+  message_bar_->hide();
+}
+
+void MainWindow::buildStatusBar() {
+  job_text_ = new QLabel(this);
+  job_bar_ = new QProgressBar(this);
+  job_bar_->setMaximumWidth(180);
+  job_bar_->setAccessibleName(tr("Progress"));
+  job_pause_ = new QToolButton(this);
+  job_pause_->setIcon(themedIcon(QStringLiteral("stop")));
+  job_pause_->setAutoRaise(true);
+  job_pause_->setToolTip(tr("Stop all that runs; what was read is kept"));
+  job_pause_->setAccessibleName(tr("Stop all that runs"));
+  connect(job_pause_, &QToolButton::clicked, bridge_, &EngineBridge::cancelAll);
+  statusBar()->addPermanentWidget(job_text_);
+  statusBar()->addPermanentWidget(job_bar_);
+  statusBar()->addPermanentWidget(job_pause_);
+  for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_pause_}) widget->hide();
+}
+
+void MainWindow::connectVideo() {
+  connect(controller_, &VideoController::opening, this, [this](const QString& path) {
+    message_bar_->hide();
+    player_->view()->setMessage(tr("Opening %1…").arg(QFileInfo(path).fileName()));
+  });
+  connect(controller_, &VideoController::opened, this, &MainWindow::onOpened);
+  connect(controller_, &VideoController::openFailed, this, [this](const QString&, const QString& why) {
+    showMessage(why);
+    player_->view()->setMessage(controller_->path().isEmpty() ? tr("Drop a video here, or open one with Ctrl+O.")
+                                                              : QString());
+  });
+  connect(controller_, &VideoController::framesChanged, this, [this] {
+    player_->timeline()->setFrames(controller_->frames(), controller_->readUntil());
+    if (controller_->frames().empty()) return;
+    const QString path = controller_->path();
+    const QImage image = thumbnails_->get(path, controller_->frames().front().start);
+    if (!image.isNull()) library_->setThumbnail(path, image);
+  });
+  connect(thumbnails_, &ThumbnailStore::arrived, this, [this](const QString& video, double, const QImage& image) {
+    const LibraryVideo* known = library_->video(video);
+    if (known != nullptr && known->thumbnail.isNull()) library_->setThumbnail(video, image);
+  });
+  connect(controller_, &VideoController::readingEnded, this, [this](const QString& path) {
+    const LibraryVideo* video = library_->video(path);
+    if (video == nullptr) return;
+    if (video->state == ReadState::kFailed && path == controller_->path()) showMessage(video->failure);
+    if (video->state == ReadState::kDone && video->thumbnail.isNull()) (void)thumbnails_->get(path, 0.0);
+    applyLimit();
+  });
+  connect(library_pane_, &LibraryPane::openRequested, controller_, &VideoController::open);
+  connect(library_pane_, &LibraryPane::readRequested, controller_, &VideoController::read);
+  connect(library_pane_, &LibraryPane::pauseRequested, controller_, &VideoController::pause);
+  connect(library_pane_, &LibraryPane::removeRequested, this, [this](const QString& path) {
+    controller_->pause(path);
+    library_->remove(path);
+    settings_->removeRecent(path);
+  });
+  connect(library_pane_, &LibraryPane::addRequested, this, &MainWindow::chooseFiles);
+  const auto share_paths = [this] {
+    QStringList read;
+    for (const QString& path : library_->paths()) {
+      const ReadState state = library_->video(path)->state;
+      if (state != ReadState::kFailed && state != ReadState::kUnknown) read << path;
+    }
+    conversation_view_->setAllVideos(read);
+    search_->setAllVideos(read);
+  };
+  connect(library_, &LibraryModel::dataChanged, this, share_paths);
+  connect(library_, &LibraryModel::rowsRemoved, this, share_paths);
+  connect(player_->player(), &MpvPlayer::loaded, this, [this] {
+    if (pending_video_ == controller_->path() && !pending_video_.isEmpty()) {
+      player_->player()->seek(pending_time_);
+      pending_video_.clear();
+    }
+  });
+  connect(player_, &PlayerPanel::fullScreenRequested, this, &MainWindow::toggleFullScreen);
+}
+
+void MainWindow::onOpened() {
+  const QString& path = controller_->path();
+  const MediaInfo& info = controller_->info();
+  if (!info.warnings.empty()) showMessage(toText(info.warnings.front()));
+  player_->open(path, info.first_time_s + info.duration_s, settings_->lastPosition(path), info.still);
+  // Captions that `longview caption` wrote beside the film.
+  const QFileInfo file(path);
+  const QString captions = file.dir().filePath(file.completeBaseName() + QStringLiteral(".visual.en.srt"));
+  if (QFileInfo::exists(captions)) player_->setSubtitles(captions);
+  conversation_view_->setVideo(path, info.duration_s);
+  search_->setVideo(path);
+  library_pane_->select(path);
+  setWindowTitle(tr("%1 – Longview").arg(file.fileName()));
+  fillRecentMenu();
+}
+
+void MainWindow::connectConversation() {
+  connect(conversation_view_, &ConversationView::momentActivated, this, &MainWindow::goTo);
+  connect(search_, &SearchPane::momentActivated, this, &MainWindow::goTo);
+  connect(conversation_view_, &ConversationView::turnShown, this, &MainWindow::showTurn);
+  connect(conversation_, &Conversation::answered, this, &MainWindow::showTurn);
+  connect(conversation_view_, &ConversationView::rangeCleared, this,
+          [this] { player_->timeline()->setRange(std::nullopt); });
+  connect(player_->timeline(), &TimelineWidget::rangeChosen, conversation_view_, &ConversationView::setRange);
+  connect(exporter_, &Exporter::done, this, [this](const QString& text) { statusBar()->showMessage(text, 8000); });
+  connect(exporter_, &Exporter::failed, this, &MainWindow::showMessage);
+}
+
+void MainWindow::showTurn(int turn) {
+  const auto& turns = conversation_->turns();
+  if (turn < 0 || turn >= static_cast<int>(turns.size())) return;
+  const Answer& answer = turns[static_cast<size_t>(turn)].answer;
+  player_->timeline()->setAnswer(answer.evidence, answer.looked);
+}
+
+void MainWindow::connectJobs() {
+  connect(jobs_, &JobModel::activeChanged, this, [this] {
+    const bool busy = jobs_->running() > 0;
+    for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_pause_}) widget->setVisible(busy);
+    if (!busy) return;
+    // A long name is cut in its middle, so that the bar keeps its place.
+    job_text_->setText(fontMetrics().elidedText(jobs_->activeTitle(), Qt::ElideMiddle, 320));
+    const double share = jobs_->activeShare();
+    job_bar_->setRange(0, share < 0.0 ? 0 : 1000);
+    if (share >= 0.0) job_bar_->setValue(static_cast<int>(share * 1000.0));
+  });
+  connect(bridge_, &EngineBridge::warned, this,
+          [this](const QString& text) { statusBar()->showMessage(text.simplified(), 10000); });
+}
+
+void MainWindow::loadLibrary() {
+  for (const QString& path : settings_->recent()) library_->add(path);
+  bridge_->start<std::vector<LibraryEntry>>(
+      Lane::kMedia, QString(), this, [](const EngineBridge::Call& call) { return call.engine.LibraryEntries(); },
+      [this](Result<std::vector<LibraryEntry>> entries) {
+        if (!entries.ok()) return;
+        library_->merge(*entries);
+        for (const QString& path : library_->paths()) {
+          const LibraryVideo* video = library_->video(path);
+          if (video->state == ReadState::kDone && video->thumbnail.isNull()) (void)thumbnails_->get(path, 0.0);
+        }
+      });
+}
+
+// Every index beyond the limit that the person set, the least recently used first.
+void MainWindow::applyLimit() {
+  const uint64_t limit = settings_->cacheLimitBytes();
+  if (limit == 0) return;
+  bridge_->start<uint64_t>(
+      Lane::kIndex, QString(), this,
+      [limit](const EngineBridge::Call& call) { return call.engine.PruneLibrary(limit); },
+      [](const Result<uint64_t>&) {});
+}
+
+void MainWindow::openPaths(const QStringList& paths) {
+  bool first = true;
+  for (const QString& path : paths) {
+    const QString absolute = QDir(path).isAbsolute() ? QDir::cleanPath(path) : QDir::current().absoluteFilePath(path);
+    library_->add(absolute);
+    if (std::exchange(first, false)) {
+      controller_->open(absolute);
+    } else {
+      controller_->read(absolute);
+    }
+  }
+}
+
+QStringList MainWindow::openVideos() const {
+  return controller_->path().isEmpty() ? QStringList() : QStringList{controller_->path()};
+}
+
+void MainWindow::goTo(const QString& video, double time_s) {
+  if (video.isEmpty() || video == controller_->path()) {
+    player_->player()->seek(time_s);
+    player_->view()->setFocus(Qt::OtherFocusReason);
+    return;
+  }
+  pending_video_ = video;
+  pending_time_ = time_s;
+  settings_->setLastPosition(video, time_s);
+  controller_->open(video);
+}
+
+void MainWindow::showMessage(const QString& text) {
+  message_text_->setText(text);
+  message_bar_->setVisible(!text.isEmpty());
+}
+
+QString MainWindow::message() const { return message_bar_->isHidden() ? QString() : message_text_->text(); }
+
+void MainWindow::saveState() {
+  settings_->setLayout(QStringLiteral("geometry"), saveGeometry());
+  settings_->setLayout(QStringLiteral("docks"), QMainWindow::saveState(kLayoutVersion));
+  settings_->setVolume(player_->volume());
+  if (!controller_->path().isEmpty()) settings_->setLastPosition(controller_->path(), player_->player()->position());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  saveState();
+  bridge_->cancelAll();
+  event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  // Text and other things are taken too, so that they are refused with words rather than without.
+  if (event->mimeData()->hasUrls() || event->mimeData()->hasText()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  QStringList files;
+  QString refused;
+  for (const QUrl& url : event->mimeData()->urls()) {
+    if (!url.isLocalFile()) {
+      refused = tr("%1 is not a file on this machine. Longview opens files only.").arg(url.toDisplayString());
+      continue;
+    }
+    files << url.toLocalFile();
+  }
+  if (files.isEmpty() && refused.isEmpty()) {
+    refused = tr("Only files can be dropped here.");
+  }
+  event->acceptProposedAction();
+  if (!files.isEmpty()) openPaths(files);
+  if (!refused.isEmpty()) showMessage(refused);
+}
+
+}  // namespace longview::ui

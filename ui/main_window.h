@@ -1,0 +1,116 @@
+// MainWindow: puts the parts together and passes signals between them; what a part does is in the part.
+#ifndef LONGVIEW_UI_MAIN_WINDOW_H_
+#define LONGVIEW_UI_MAIN_WINDOW_H_
+
+#include <QByteArray>
+#include <QMainWindow>
+#include <QStringList>
+
+class QDockWidget;
+class QLabel;
+class QMenu;
+class QProgressBar;
+class QToolButton;
+
+namespace longview::ui {
+
+class AppSettings;
+class Conversation;
+class ConversationView;
+class EngineBridge;
+class Exporter;
+class JobModel;
+class LibraryModel;
+class LibraryPane;
+class PlayerPanel;
+class SearchPane;
+class SettingsDialog;
+class ThumbnailStore;
+class VideoController;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  // Both outlive the window.
+  MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  // Adds these to the library and opens the first; what is no file is named in a message.
+  void openPaths(const QStringList& paths);
+  // The open video, for a window that takes this one's place.
+  QStringList openVideos() const;
+
+  PlayerPanel* playerPanel() const { return player_; }
+  VideoController* controller() const { return controller_; }
+  Conversation* conversation() const { return conversation_; }
+  ConversationView* conversationView() const { return conversation_view_; }
+  SearchPane* searchPane() const { return search_; }
+  LibraryModel* library() const { return library_; }
+  JobModel* jobs() const { return jobs_; }
+  // The settings, opened on this page (SettingsDialog::Page).
+  SettingsDialog* showSettings(int page = 0);
+  // The words of the message bar; empty where it is hidden.
+  QString message() const;
+
+ public slots:
+  void goTo(const QString& video, double time_s);
+
+ signals:
+  void languageChosen(const QString& language);
+  void themeChosen();
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  QDockWidget* addDock(const QString& name, const QString& title, QWidget* widget, Qt::DockWidgetArea area);
+  void buildMenus();
+  void buildFileMenu();
+  void buildStatusBar();
+  void buildMessageBar();
+  void connectVideo();
+  void connectConversation();
+  void connectJobs();
+  void loadLibrary();
+  void showMessage(const QString& text);
+  void fillRecentMenu();
+  void onOpened();
+  void showTurn(int turn);
+  void saveState();
+  void chooseFiles();
+  enum class TextExport { kMarkdown, kEdl, kSrt };
+  void exportText(TextExport kind);
+  void exportClips();
+  void showDock(const QString& name);
+  void toggleFullScreen();
+  void applyLimit();
+
+  EngineBridge* bridge_;
+  AppSettings* settings_;
+  LibraryModel* library_;
+  JobModel* jobs_;
+  ThumbnailStore* thumbnails_;
+  VideoController* controller_;
+  Conversation* conversation_;
+  Exporter* exporter_;
+  PlayerPanel* player_;
+  LibraryPane* library_pane_;
+  ConversationView* conversation_view_;
+  SearchPane* search_;
+  QWidget* message_bar_ = nullptr;
+  QLabel* message_text_ = nullptr;
+  QMenu* recent_menu_ = nullptr;
+  QLabel* job_text_ = nullptr;
+  QProgressBar* job_bar_ = nullptr;
+  QToolButton* job_pause_ = nullptr;
+  QString pending_video_;  // goes to pending_time_ once it is open
+  double pending_time_ = 0.0;
+  QByteArray docks_before_full_;
+};
+
+}  // namespace longview::ui
+
+#endif  // LONGVIEW_UI_MAIN_WINDOW_H_

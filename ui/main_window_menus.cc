@@ -1,0 +1,193 @@
+// Menus, dialogs and exports of the main window.
+#include <QAction>
+#include <QCoreApplication>
+#include <QCursor>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+
+#include "ui/app_settings.h"
+#include "ui/conversation.h"
+#include "ui/conversation_export.h"
+#include "ui/conversation_view.h"
+#include "ui/engine_bridge.h"
+#include "ui/exporter.h"
+#include "ui/main_window.h"
+#include "ui/search_pane.h"
+#include "ui/settings_dialog.h"
+#include "ui/shortcuts_dialog.h"
+#include "ui/video_controller.h"
+
+namespace longview::ui {
+
+void MainWindow::buildMenus() {
+  buildFileMenu();
+  auto* ask = menuBar()->addMenu(tr("&Ask"));
+  ask->addAction(tr("Ask a &question"), QKeySequence(Qt::CTRL | Qt::Key_L), this, [this] {
+    showDock(QStringLiteral("conversation"));
+    conversation_view_->focusQuestion();
+  });
+  ask->addAction(tr("&Search for a moment"), QKeySequence(QKeySequence::Find), this, [this] {
+    showDock(QStringLiteral("search"));
+    search_->focusWords();
+  });
+  ask->addAction(tr("S&top answering"), QKeySequence(Qt::CTRL | Qt::Key_Period), conversation_, &Conversation::stopAll);
+  ask->addSeparator();
+  ask->addAction(tr("&New conversation"), QKeySequence(Qt::CTRL | Qt::Key_N), conversation_, &Conversation::clear);
+
+  auto* view = menuBar()->addMenu(tr("&View"));
+  for (auto* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly)) view->addAction(dock->toggleViewAction());
+  view->addSeparator();
+  view->addAction(tr("&Full screen"), QKeySequence(Qt::Key_F11), this, &MainWindow::toggleFullScreen);
+  view->addAction(tr("&Memory…"), QKeySequence(Qt::CTRL | Qt::Key_M), this,
+                  [this] { showSettings(SettingsDialog::kMemory); });
+  view->addAction(tr("&Settings…"), QKeySequence(Qt::CTRL | Qt::Key_Comma), this, [this] { showSettings(); });
+
+  auto* help = menuBar()->addMenu(tr("&Help"));
+  help->addAction(tr("&Keyboard shortcuts"), QKeySequence(Qt::Key_F1), this, [this] {
+    auto* dialog = new ShortcutsDialog(findChildren<QAction*>(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+  });
+  help->addAction(tr("&About Longview"), this, [this] {
+    auto* box =
+        new QMessageBox(QMessageBox::NoIcon, tr("About Longview"),
+                        tr("<b>Longview %1</b><p>Answers questions about hours of video on your own machine. "
+                           "Nothing leaves it.</p><p>Treat answers as pointers to moments worth looking at: the "
+                           "model is small and names wrong things with confidence.</p><p>Apache License 2.0</p>")
+                            .arg(QCoreApplication::applicationVersion()),
+                        QMessageBox::Close, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setIconPixmap(windowIcon().pixmap(64));
+    box->open();
+  });
+}
+
+void MainWindow::buildFileMenu() {
+  auto* file = menuBar()->addMenu(tr("&File"));
+  file->addAction(tr("&Open…"), QKeySequence(QKeySequence::Open), this, &MainWindow::chooseFiles);
+  recent_menu_ = file->addMenu(tr("Open &recent"));
+  fillRecentMenu();
+  file->addSeparator();
+  file->addAction(tr("&Pause reading"), this, [this] { controller_->pause(controller_->path()); });
+  file->addAction(tr("&Go on reading"), this, [this] {
+    if (!controller_->path().isEmpty()) controller_->read(controller_->path());
+  });
+  file->addSeparator();
+  auto* exports = file->addMenu(tr("&Export"));
+  exports->addAction(tr("Conversation as &Markdown…"), this, [this] { exportText(TextExport::kMarkdown); });
+  exports->addAction(tr("Moments as &clips…"), this, &MainWindow::exportClips);
+  exports->addAction(tr("Moments as &edit list (EDL)…"), this, [this] { exportText(TextExport::kEdl); });
+  exports->addAction(tr("Answers as &subtitles (SRT)…"), this, [this] { exportText(TextExport::kSrt); });
+  connect(conversation_view_, &ConversationView::exportRequested, exports,
+          [exports] { exports->popup(QCursor::pos()); });
+  file->addSeparator();
+  file->addAction(tr("&Quit"), QKeySequence(QKeySequence::Quit), this, &QWidget::close);
+}
+
+void MainWindow::fillRecentMenu() {
+  recent_menu_->clear();
+  for (const QString& path : settings_->recent()) {
+    // '&' would be taken for a mnemonic.
+    QString name = QFileInfo(path).fileName();
+    recent_menu_->addAction(name.replace(QLatin1Char('&'), QLatin1String("&&")), this,
+                            [this, path] { openPaths({path}); });
+  }
+  recent_menu_->setEnabled(!recent_menu_->isEmpty());
+}
+
+void MainWindow::showDock(const QString& name) {
+  if (auto* dock = findChild<QDockWidget*>(name); dock != nullptr) {
+    dock->show();
+    dock->raise();
+  }
+}
+
+void MainWindow::chooseFiles() {
+  auto* dialog = new QFileDialog(this, tr("Open videos"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(QFileDialog::ExistingFiles);
+  if (!settings_->recent().isEmpty()) dialog->setDirectory(QFileInfo(settings_->recent().front()).path());
+  connect(dialog, &QFileDialog::filesSelected, this, &MainWindow::openPaths);
+  dialog->open();
+}
+
+void MainWindow::exportText(TextExport kind) {
+  const QString& video = controller_->path();
+  QByteArray bytes;
+  QString suffix;
+  switch (kind) {
+    case TextExport::kMarkdown:
+      bytes = toMarkdown(conversation_->turns());
+      suffix = QStringLiteral("md");
+      break;
+    case TextExport::kEdl:
+      bytes = toEdl(momentsOf(conversation_->turns(), video), controller_->info().fps_avg, QFileInfo(video).fileName());
+      suffix = QStringLiteral("edl");
+      break;
+    case TextExport::kSrt:
+      bytes = toSrt(conversation_->turns(), video);
+      suffix = QStringLiteral("srt");
+      break;
+  }
+  if (conversation_->turns().empty()) {
+    showMessage(tr("There is nothing to save yet: ask something first."));
+    return;
+  }
+  auto* dialog = new QFileDialog(this, tr("Save"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  dialog->setDefaultSuffix(suffix);
+  dialog->selectFile(QFileInfo(video).completeBaseName() + QStringLiteral(".longview.") + suffix);
+  connect(dialog, &QFileDialog::fileSelected, exporter_,
+          [this, bytes](const QString& file) { exporter_->save(file, bytes); });
+  dialog->open();
+}
+
+void MainWindow::exportClips() {
+  const QString video = controller_->path();
+  const auto moments = momentsOf(conversation_->turns(), video);
+  if (moments.empty()) {
+    showMessage(tr("There are no moments to save yet: ask something first."));
+    return;
+  }
+  auto* dialog = new QFileDialog(this, tr("Folder for the clips"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(QFileDialog::Directory);
+  connect(dialog, &QFileDialog::fileSelected, exporter_,
+          [this, video, moments](const QString& folder) { exporter_->clips(video, moments, folder); });
+  dialog->open();
+}
+
+SettingsDialog* MainWindow::showSettings(int page) {
+  auto* dialog = new SettingsDialog(bridge_, settings_, controller_->path(), this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->showPage(static_cast<SettingsDialog::Page>(page));
+  connect(dialog, &SettingsDialog::languageChosen, this, &MainWindow::languageChosen);
+  connect(dialog, &SettingsDialog::themeChosen, this, &MainWindow::themeChosen);
+  connect(dialog, &SettingsDialog::cacheChosen, this, [this] {
+    const auto& turns = conversation_->turns();
+    if (!turns.empty()) conversation_->retry(static_cast<int>(turns.size()) - 1);
+  });
+  dialog->open();
+  return dialog;
+}
+
+void MainWindow::toggleFullScreen() {
+  if (isFullScreen()) {
+    showNormal();
+  } else {
+    showFullScreen();
+  }
+  const bool full = isFullScreen();
+  if (full) docks_before_full_ = QMainWindow::saveState();
+  for (auto* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly)) {
+    if (full) dock->hide();
+  }
+  if (!full && !docks_before_full_.isEmpty()) restoreState(docks_before_full_);
+}
+
+}  // namespace longview::ui

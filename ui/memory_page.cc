@@ -1,0 +1,217 @@
+// Table, chart, budget.
+#include "ui/memory_page.h"
+
+#include <QGroupBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTableView>
+#include <QVBoxLayout>
+#include <cmath>
+#include <utility>
+
+#include "ui/app_settings.h"
+#include "ui/compare_chart.h"
+#include "ui/compare_model.h"
+#include "ui/engine_bridge.h"
+#include "ui/format.h"
+
+namespace longview::ui {
+namespace {
+
+// The slider goes from 1 MB to 64 GB in equal factors.
+constexpr int kSliderSteps = 480;
+constexpr double kLowestBytes = 1e6;
+constexpr double kDecades = 4.8;
+
+QString wayText(const CacheOptions& cache) {
+  return QStringLiteral("%1 · %2 · %3").arg(toText(cache.mode), toText(cache.store)).arg(cache.latent);
+}
+
+}  // namespace
+
+MemoryPage::MemoryPage(EngineBridge* bridge, AppSettings* settings, std::shared_ptr<CompareSource> source,
+                       const QString& video, QWidget* parent)
+    : QWidget(parent),
+      bridge_(bridge),
+      settings_(settings),
+      source_(std::move(source)),
+      video_(video),
+      model_(new CompareModel(this)) {
+  auto* column = new QVBoxLayout(this);
+  buildTable(column);
+  buildBudget(column);
+  plan_timer_.setSingleShot(true);
+  plan_timer_.setInterval(60);
+  connect(&plan_timer_, &QTimer::timeout, this, &MemoryPage::plan);
+  connect(bridge_, &EngineBridge::jobProgressed, this, [this](quint64 id, double done, double total) {
+    if (id != job_) return;
+    progress_->setRange(0, total > 0.0 ? 1000 : 0);
+    if (total > 0.0) progress_->setValue(static_cast<int>(done / total * 1000.0));
+  });
+  updateEnabled();
+  planSoon();
+}
+
+MemoryPage::~MemoryPage() {
+  if (job_ != 0) bridge_->cancel(job_);
+}
+
+void MemoryPage::buildTable(QVBoxLayout* column) {
+  now_ = new QLabel(tr("In use: %1").arg(wayText(settings_->cache())), this);
+  column->addWidget(now_);
+  table_ = new QTableView(this);
+  table_->setModel(model_);
+  table_->setAccessibleName(tr("Ways of holding the cache"));
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->verticalHeader()->hide();
+  table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  table_->setMinimumHeight(160);
+  column->addWidget(table_, 3);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidget(new CompareChart(model_, scroll));
+  scroll->setWidgetResizable(true);
+  scroll->setMinimumHeight(110);
+  column->addWidget(scroll, 2);
+  auto* row = new QHBoxLayout;
+  measure_ = new QPushButton(tr("Measure now"), this);
+  measure_->setObjectName(QStringLiteral("measure"));
+  use_ = new QPushButton(tr("Use the selected mode and ask again"), this);
+  use_->setObjectName(QStringLiteral("use"));
+  progress_ = new QProgressBar(this);
+  progress_->setAccessibleName(tr("Progress of the measurement"));
+  progress_->hide();
+  row->addWidget(measure_);
+  row->addWidget(progress_, 1);
+  row->addStretch();
+  row->addWidget(use_);
+  column->addLayout(row);
+  status_ = new QLabel(this);
+  status_->setWordWrap(true);
+  status_->hide();
+  column->addWidget(status_);
+  connect(measure_, &QPushButton::clicked, this, [this] {
+    if (job_ != 0) {
+      bridge_->cancel(job_);
+    } else {
+      measure();
+    }
+  });
+  connect(use_, &QPushButton::clicked, this, &MemoryPage::useSelected);
+  connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this, &MemoryPage::updateEnabled);
+}
+
+void MemoryPage::buildBudget(QVBoxLayout* column) {
+  auto* group = new QGroupBox(tr("Budget"), this);
+  auto* inside = new QVBoxLayout(group);
+  auto* row = new QHBoxLayout;
+  budget_ = new QSlider(Qt::Horizontal, group);
+  budget_->setObjectName(QStringLiteral("budget"));
+  budget_->setRange(0, kSliderSteps);
+  budget_->setValue(static_cast<int>(std::lround(std::log10(4e9 / kLowestBytes) / kDecades * kSliderSteps)));
+  budget_->setAccessibleName(tr("Memory for the cache"));
+  budget_text_ = new QLabel(group);
+  budget_text_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("000.00 GB")));
+  hours_ = new QSpinBox(group);
+  hours_->setRange(1, 1000);
+  hours_->setValue(12);
+  hours_->setSuffix(tr(" hours"));
+  hours_->setAccessibleName(tr("Hours of film"));
+  row->addWidget(budget_, 1);
+  row->addWidget(budget_text_);
+  row->addWidget(new QLabel(tr("for"), group));
+  row->addWidget(hours_);
+  inside->addLayout(row);
+  auto* second = new QHBoxLayout;
+  offer_text_ = new QLabel(group);
+  offer_text_->setWordWrap(true);
+  offer_text_->setMinimumHeight(3 * fontMetrics().height());
+  offer_text_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+  take_ = new QPushButton(tr("Use this"), group);
+  take_->setEnabled(false);
+  second->addWidget(offer_text_, 1);
+  second->addWidget(take_);
+  inside->addLayout(second);
+  column->addWidget(group);
+  connect(budget_, &QSlider::valueChanged, this, &MemoryPage::planSoon);
+  connect(hours_, &QSpinBox::valueChanged, this, &MemoryPage::planSoon);
+  connect(take_, &QPushButton::clicked, this, [this] {
+    if (!offer_) return;
+    settings_->setCache(offer_->cache);
+    settings_->setSampling(offer_->sampling);
+    now_->setText(tr("In use: %1").arg(wayText(offer_->cache)));
+    emit samplingChosen();
+  });
+}
+
+uint64_t MemoryPage::budgetBytes() const {
+  return static_cast<uint64_t>(kLowestBytes * std::pow(10.0, budget_->value() * kDecades / kSliderSteps));
+}
+
+void MemoryPage::planSoon() {
+  budget_text_->setText(sizeText(budgetBytes()));
+  plan_timer_.start();
+}
+
+void MemoryPage::plan() {
+  const uint64_t bytes = budgetBytes();
+  const double seconds = hours_->value() * 3600.0;
+  bridge_->start<BudgetOffer>(
+      Lane::kExport, QString(), this,
+      [source = source_, bytes, seconds](const EngineBridge::Call& call) {
+        return source->plan(call.engine, bytes, seconds);
+      },
+      [this, bytes](Result<BudgetOffer> offer) {
+        if (bytes != budgetBytes()) return;  // the slider went on
+        offer_.reset();
+        if (offer.ok()) offer_ = std::move(offer).value();
+        offer_text_->setText(offer_ ? offer_->text : failureText(offer.status()));
+        take_->setEnabled(offer_.has_value());
+      });
+}
+
+void MemoryPage::measure() {
+  const SamplingSettings sampling = settings_->sampling();
+  status_->hide();
+  progress_->setRange(0, 0);
+  const auto work = [this, source = source_, video = video_, sampling](const EngineBridge::Call& call) -> Result<bool> {
+    LV_RETURN_IF_ERROR(source->measure(call.engine, video, sampling, call.job,
+                                       [&](const ModeRow& row) { call.post([this, row] { model_->put(row); }); }));
+    return true;
+  };
+  job_ = bridge_->start<bool>(Lane::kAsk, tr("Measuring the cache modes"), this, work, [this](Result<bool> done) {
+    job_ = 0;
+    if (!done.ok()) {
+      status_->setText(failureText(done.status()));
+      status_->show();
+    }
+    updateEnabled();
+  });
+  updateEnabled();
+}
+
+void MemoryPage::useSelected() {
+  const QModelIndexList selected = table_->selectionModel()->selectedRows();
+  if (selected.isEmpty()) return;
+  const CacheOptions cache = model_->rows()[static_cast<size_t>(selected.front().row())].cache;
+  settings_->setCache(cache);
+  now_->setText(tr("In use: %1").arg(wayText(cache)));
+  emit cacheChosen();
+}
+
+void MemoryPage::updateEnabled() {
+  const bool running = job_ != 0;
+  measure_->setText(running ? tr("Stop measuring") : tr("Measure now"));
+  measure_->setEnabled(!video_.isEmpty());
+  measure_->setToolTip(video_.isEmpty() ? tr("Open a video first") : QString());
+  progress_->setVisible(running);
+  use_->setEnabled(table_->selectionModel()->hasSelection());
+}
+
+}  // namespace longview::ui

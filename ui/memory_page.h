@@ -1,0 +1,74 @@
+// MemoryPage: what the cache costs in each mode for the open film, measured on request, and what a budget buys.
+#ifndef LONGVIEW_UI_MEMORY_PAGE_H_
+#define LONGVIEW_UI_MEMORY_PAGE_H_
+
+#include <QTimer>
+#include <QWidget>
+#include <memory>
+#include <optional>
+
+#include "ui/compare_source.h"
+
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QSlider;
+class QSpinBox;
+class QTableView;
+
+namespace longview::ui {
+
+class AppSettings;
+class CompareModel;
+class EngineBridge;
+
+class MemoryPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  MemoryPage(EngineBridge* bridge, AppSettings* settings, std::shared_ptr<CompareSource> source, const QString& video,
+             QWidget* parent = nullptr);
+  ~MemoryPage() override;
+
+  void measure();
+  CompareModel* model() const { return model_; }
+
+ signals:
+  // The way of holding the cache was changed; the last question may be asked again.
+  void cacheChosen();
+  // The budget changed how films are read.
+  void samplingChosen();
+
+ private:
+  void buildTable(class QVBoxLayout* column);
+  void buildBudget(class QVBoxLayout* column);
+  void useSelected();
+  void planSoon();
+  void plan();
+  void updateEnabled();
+  uint64_t budgetBytes() const;
+
+  EngineBridge* bridge_;
+  AppSettings* settings_;
+  std::shared_ptr<CompareSource> source_;
+  QString video_;
+  CompareModel* model_;
+  QTableView* table_ = nullptr;
+  QLabel* now_ = nullptr;
+  QLabel* status_ = nullptr;
+  QPushButton* measure_ = nullptr;
+  QPushButton* use_ = nullptr;
+  QProgressBar* progress_ = nullptr;
+  QSlider* budget_ = nullptr;
+  QSpinBox* hours_ = nullptr;
+  QLabel* budget_text_ = nullptr;
+  QLabel* offer_text_ = nullptr;
+  QPushButton* take_ = nullptr;
+  QTimer plan_timer_;
+  std::optional<BudgetOffer> offer_;
+  quint64 job_ = 0;
+};
+
+}  // namespace longview::ui
+
+#endif  // LONGVIEW_UI_MEMORY_PAGE_H_

@@ -1,0 +1,167 @@
+// The parts of the model. The only place of the window that may use the network, and only when told to: it runs the
+// same script that set-up runs.
+#include "ui/model_page.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMessageBox>
+#include <QProcess>
+#include <QPushButton>
+#include <QTableWidget>
+#include <QVBoxLayout>
+#include <filesystem>
+
+#include "ui/engine_bridge.h"
+#include "ui/format.h"
+
+namespace longview::ui {
+namespace {
+
+using Parts = std::vector<PartStatus>;
+enum Column { kName, kSize, kState, kHash, kFile, kColumns };
+
+// Parts that the script brings; the others are Longview's own.
+bool isBrought(const PartStatus& part) { return part.name == "vit" || part.name == "text"; }
+
+}  // namespace
+
+ModelPage::ModelPage(EngineBridge* bridge, QWidget* parent)
+    : QWidget(parent),
+      bridge_(bridge),
+      table_(new QTableWidget(0, kColumns, this)),
+      status_(new QLabel(this)),
+      bring_(new QPushButton(tr("Bring missing parts (uses the network)"), this)),
+      remove_(new QPushButton(tr("Remove the selected part"), this)) {
+  auto* column = new QVBoxLayout(this);
+  table_->setAccessibleName(tr("Parts of the model"));
+  table_->setHorizontalHeaderLabels({tr("Part"), tr("Size"), tr("State"), tr("SHA-256"), tr("File")});
+  table_->verticalHeader()->hide();
+  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  table_->setTextElideMode(Qt::ElideMiddle);
+  column->addWidget(table_, 1);
+  status_->setWordWrap(true);
+  status_->setText(tr("Checking…"));
+  column->addWidget(status_);
+  auto* row = new QHBoxLayout;
+  row->addWidget(bring_);
+  row->addStretch(1);
+  row->addWidget(remove_);
+  column->addLayout(row);
+  connect(bring_, &QPushButton::clicked, this, &ModelPage::bring);
+  connect(remove_, &QPushButton::clicked, this, &ModelPage::remove);
+  connect(table_, &QTableWidget::itemSelectionChanged, this, &ModelPage::updateEnabled);
+  updateEnabled();
+  check();
+}
+
+ModelPage::~ModelPage() {
+  if (process_ != nullptr) process_->kill();
+}
+
+void ModelPage::check() {
+  bridge_->start<Parts>(
+      Lane::kExport, tr("Checking the model"), this,
+      [](const EngineBridge::Call& call) -> Result<Parts> { return call.engine.ModelStatus(call.job); },
+      [this](Result<Parts> parts) {
+        if (parts.ok()) show(*parts);
+      });
+}
+
+void ModelPage::show(const Parts& parts) {
+  parts_ = parts;
+  QStringList faults;
+  table_->setRowCount(static_cast<int>(parts.size()));
+  for (int i = 0; i < static_cast<int>(parts.size()); ++i) {
+    const PartStatus& part = parts[static_cast<size_t>(i)];
+    const QString state = part.state == PartState::kOk        ? tr("right")
+                          : part.state == PartState::kMissing ? tr("missing")
+                                                              : tr("damaged");
+    const QString cells[kColumns] = {toText(part.name), part.bytes > 0 ? sizeText(part.bytes) : QString(), state,
+                                     toText(part.sha256.substr(0, 16)), toText(part.path)};
+    for (int c = 0; c < kColumns; ++c) {
+      auto* item = new QTableWidgetItem(cells[c]);
+      item->setToolTip(c == kHash ? toText(part.sha256) : cells[c]);
+      table_->setItem(i, c, item);
+    }
+    if (part.state != PartState::kOk) faults << toText(part.detail);
+  }
+  status_->setText(faults.isEmpty() ? tr("Every part is there and right.") : faults.join(QLatin1Char('\n')));
+  updateEnabled();
+}
+
+QString ModelPage::scriptPath() {
+  // Installed beside the program, or in the source tree that a build folder belongs to.
+  const QDir program(QCoreApplication::applicationDirPath());
+  for (const char* place : {"../share/longview/tools/fetch_parts.py", "../../../tools/fetch_parts.py"}) {
+    const QFileInfo file(program.filePath(QString::fromLatin1(place)));
+    if (file.isFile()) return file.canonicalFilePath();
+  }
+  return {};
+}
+
+void ModelPage::bring() {
+  const QString script = scriptPath();
+  if (script.isEmpty()) {
+    status_->setText(tr("The script that brings the parts is not installed beside this program."));
+    return;
+  }
+  process_ = new QProcess(this);
+  process_->setProcessChannelMode(QProcess::MergedChannels);
+  QStringList arguments = {script};
+  if (!bridge_->options().models.empty()) arguments << QStringLiteral("--models") << toText(bridge_->options().models);
+  connect(process_, &QProcess::finished, this, [this](int code) {
+    const QString words = QString::fromUtf8(process_->readAll()).trimmed();
+    process_->deleteLater();
+    process_ = nullptr;
+    check();
+    if (code != 0) status_->setText(words);
+    updateEnabled();
+  });
+  connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error != QProcess::FailedToStart) return;
+    status_->setText(tr("Python 3 could not be started; it is needed to bring the parts."));
+    process_->deleteLater();
+    process_ = nullptr;
+    updateEnabled();
+  });
+  status_->setText(tr("Bringing the parts…"));
+  process_->start(QStringLiteral("python3"), arguments);
+  updateEnabled();
+}
+
+void ModelPage::remove() {
+  const int row = table_->currentRow();
+  if (row < 0 || row >= static_cast<int>(parts_.size())) return;
+  const PartStatus part = parts_[static_cast<size_t>(row)];
+  auto* box = new QMessageBox(
+      QMessageBox::Question, tr("Remove a part"),
+      tr("Remove %1? No question can be answered without it until it is brought again.").arg(toText(part.path)),
+      QMessageBox::Yes | QMessageBox::No, this);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  connect(box, &QDialog::finished, this, [this, part](int answer) {
+    if (answer != QMessageBox::Yes) return;
+    std::error_code error;
+    std::filesystem::remove(part.path, error);
+    check();
+  });
+  box->open();
+}
+
+void ModelPage::updateEnabled() {
+  bool missing = false;
+  for (const PartStatus& part : parts_) missing = missing || (isBrought(part) && part.state != PartState::kOk);
+  bring_->setEnabled(process_ == nullptr && missing);
+  const int row = table_->currentRow();
+  const bool chosen = row >= 0 && row < static_cast<int>(parts_.size());
+  remove_->setEnabled(process_ == nullptr && chosen && isBrought(parts_[static_cast<size_t>(row)]) &&
+                      parts_[static_cast<size_t>(row)].state != PartState::kMissing);
+}
+
+}  // namespace longview::ui

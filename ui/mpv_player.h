@@ -1,0 +1,79 @@
+// MpvPlayer: one film played by libmpv and drawn in software, on threads of libmpv's and its own; the window's thread
+// only sends commands and takes finished pictures.
+#ifndef LONGVIEW_UI_MPV_PLAYER_H_
+#define LONGVIEW_UI_MPV_PLAYER_H_
+
+#include <QImage>
+#include <QObject>
+#include <QSize>
+#include <QString>
+#include <memory>
+
+namespace longview::ui {
+
+class MpvPlayer : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit MpvPlayer(QObject* parent = nullptr);
+  ~MpvPlayer() override;
+
+  // Why nothing can be played here; empty where all is well.
+  const QString& failure() const;
+
+  // Opens a file, paused, at `start_s`. Times count from the start of the file's earliest stream.
+  void open(const QString& path, double start_s);
+  void close();
+  bool isOpen() const { return open_; }
+
+  void setPaused(bool paused);
+  bool paused() const { return paused_; }
+  // Goes to exactly this time, also between keyframes.
+  void seek(double time_s);
+  // The next picture (1) or the one before (-1); pauses.
+  void step(int direction);
+  void setSpeed(double speed);  // 0.1..8
+  double speed() const { return speed_; }
+  void setVolume(int volume);  // 0..100
+  void setMuted(bool muted);
+  // Shows the subtitles of this file over the film; an empty name shows none.
+  void setSubtitles(const QString& file);
+
+  double position() const { return position_; }
+  double duration() const { return duration_; }
+
+  // The size in pixels that pictures are drawn for.
+  void setTarget(QSize pixels);
+  // The latest picture; null before the first.
+  QImage picture() const;
+
+ signals:
+  void loaded();
+  void failed(const QString& why);
+  void positionChanged(double time_s);
+  void durationChanged(double duration_s);
+  void pausedChanged(bool paused);
+  void speedChanged(double speed);
+  // A seek has ended and its picture is on its way.
+  void sought();
+  // There is a new picture().
+  void pictureChanged();
+
+ private:
+  struct Impl;
+  void drainEvents();
+  void command(std::initializer_list<QByteArray> words);
+
+  std::unique_ptr<Impl> impl_;
+  bool open_ = false;
+  bool paused_ = true;
+  bool seeking_ = false;
+  int step_after_seek_ = 0;
+  double position_ = 0.0;
+  double duration_ = 0.0;
+  double speed_ = 1.0;
+};
+
+}  // namespace longview::ui
+
+#endif  // LONGVIEW_UI_MPV_PLAYER_H_

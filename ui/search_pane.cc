@@ -1,0 +1,168 @@
+// Search and its grid.
+#include "ui/search_pane.h"
+
+#include <QCheckBox>
+#include <QHBoxLayout>
+#include <QIcon>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QPixmap>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <utility>
+
+#include "ui/app_settings.h"
+#include "ui/engine_bridge.h"
+#include "ui/format.h"
+#include "ui/thumbnail_store.h"
+
+namespace longview::ui {
+namespace {
+constexpr int kMoments = 24;
+}  // namespace
+
+MomentModel::MomentModel(ThumbnailStore* thumbnails, QObject* parent)
+    : QAbstractListModel(parent), thumbnails_(thumbnails) {
+  connect(thumbnails_, &ThumbnailStore::arrived, this, [this](const QString& video, double time) {
+    for (int row = 0; row < rowCount(); ++row) {
+      const Moment& moment = moments_[static_cast<size_t>(row)];
+      if (moment.start == time && toText(moment.video) == video) {
+        emit dataChanged(index(row), index(row), {Qt::DecorationRole});
+      }
+    }
+  });
+}
+
+int MomentModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(moments_.size());
+}
+
+QVariant MomentModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) return {};
+  const Moment& moment = moments_[static_cast<size_t>(index.row())];
+  const QString video = toText(moment.video);
+  switch (role) {
+    case Qt::DisplayRole:
+      return timeText(moment.start, 1);
+    case Qt::AccessibleTextRole:
+    case Qt::ToolTipRole:
+      return tr("%1 – %2 of %3")
+          .arg(timeText(moment.start, 1), timeText(moment.end, 1), video.section(QLatin1Char('/'), -1))
+          .toHtmlEscaped();
+    case Qt::DecorationRole: {
+      const QImage image = thumbnails_->get(video, moment.start);
+      return image.isNull() ? QVariant() : QVariant(QIcon(QPixmap::fromImage(image)));
+    }
+    case kVideo:
+      return video;
+    case kStart:
+      return moment.start;
+    case kEnd:
+      return moment.end;
+    case kScore:
+      return moment.score;
+    default:
+      return {};
+  }
+}
+
+void MomentModel::set(std::vector<Moment> moments) {
+  beginResetModel();
+  moments_ = std::move(moments);
+  endResetModel();
+}
+
+SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailStore* thumbnails, QWidget* parent)
+    : QWidget(parent),
+      bridge_(bridge),
+      settings_(settings),
+      model_(new MomentModel(thumbnails, this)),
+      words_(new QLineEdit(this)),
+      go_(new QPushButton(tr("Search"), this)),
+      everywhere_(new QCheckBox(tr("In all videos of the library"), this)),
+      status_(new QLabel(this)),
+      grid_(new QListView(this)) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(6, 6, 6, 6);
+  auto* row = new QHBoxLayout;
+  words_->setObjectName(QStringLiteral("words"));
+  words_->setPlaceholderText(tr("Words for what is seen"));
+  words_->setAccessibleName(tr("Words to search for"));
+  words_->setClearButtonEnabled(true);
+  row->addWidget(words_, 1);
+  row->addWidget(go_);
+  column->addLayout(row);
+  column->addWidget(everywhere_);
+  status_->setWordWrap(true);
+  status_->hide();
+  column->addWidget(status_);
+  grid_->setObjectName(QStringLiteral("moments"));
+  grid_->setAccessibleName(tr("Moments found"));
+  grid_->setModel(model_);
+  grid_->setViewMode(QListView::IconMode);
+  grid_->setResizeMode(QListView::Adjust);
+  grid_->setMovement(QListView::Static);
+  grid_->setIconSize(QSize(128, 80));
+  grid_->setGridSize(QSize(140, 80 + fontMetrics().height() + 10));
+  grid_->setUniformItemSizes(true);
+  column->addWidget(grid_, 1);
+  connect(words_, &QLineEdit::returnPressed, go_, &QPushButton::click);
+  connect(words_, &QLineEdit::textChanged, this, &SearchPane::updateEnabled);
+  connect(everywhere_, &QCheckBox::toggled, this, &SearchPane::updateEnabled);
+  connect(go_, &QPushButton::clicked, this, [this] { search(words_->text()); });
+  const auto activate = [this](const QModelIndex& index) {
+    emit momentActivated(index.data(MomentModel::kVideo).toString(), index.data(MomentModel::kStart).toDouble());
+  };
+  connect(grid_, &QListView::clicked, this, activate);
+  connect(grid_, &QListView::activated, this, activate);
+  updateEnabled();
+}
+
+void SearchPane::setVideo(const QString& path) {
+  video_ = path;
+  updateEnabled();
+}
+
+void SearchPane::updateEnabled() {
+  const bool can = everywhere_->isChecked() ? !all_.isEmpty() : !video_.isEmpty();
+  go_->setEnabled(can && !words_->text().trimmed().isEmpty());
+}
+
+void SearchPane::focusWords() {
+  words_->setFocus(Qt::ShortcutFocusReason);
+  words_->selectAll();
+}
+
+void SearchPane::search(const QString& words) {
+  const QStringList videos = everywhere_->isChecked() ? all_ : QStringList{video_};
+  if (words.trimmed().isEmpty() || videos.isEmpty() || videos.front().isEmpty()) return;
+  if (job_ != 0) bridge_->cancel(job_);
+  SearchOptions options;
+  options.sampling = settings_->sampling();
+  options.limit = kMoments;
+  options.allow_partial = true;
+  std::vector<std::filesystem::path> paths;
+  for (const QString& video : videos) paths.push_back(toPath(video));
+  status_->setText(tr("Searching…"));
+  status_->show();
+  const std::string text = words.trimmed().toStdString();
+  job_ = bridge_->start<SearchResult>(
+      Lane::kAsk, tr("Searching"), this,
+      [paths, text, options](const EngineBridge::Call& call) {
+        return call.engine.Search(paths, text, options, call.job);
+      },
+      [this](Result<SearchResult> result) { finish(std::move(result)); });
+}
+
+void SearchPane::finish(Result<SearchResult> result) {
+  if (result.ok()) {
+    status_->setText(result->moments.empty() ? tr("Nothing was found.") : QString());
+    model_->set(std::move(result->moments));
+  } else {
+    status_->setText(failureText(result.status()));
+  }
+  status_->setVisible(!status_->text().isEmpty());
+}
+
+}  // namespace longview::ui

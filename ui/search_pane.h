@@ -1,0 +1,75 @@
+// SearchPane: words in, a grid of moments out.
+#ifndef LONGVIEW_UI_SEARCH_PANE_H_
+#define LONGVIEW_UI_SEARCH_PANE_H_
+
+#include <QAbstractListModel>
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+#include <vector>
+
+#include "app/engine/events.h"
+#include "core/base/status.h"
+
+class QCheckBox;
+class QLabel;
+class QLineEdit;
+class QListView;
+class QPushButton;
+
+namespace longview::ui {
+
+class AppSettings;
+class EngineBridge;
+class ThumbnailStore;
+
+// The moments of a search with their pictures.
+class MomentModel : public QAbstractListModel {
+  Q_OBJECT
+
+ public:
+  enum Role { kVideo = Qt::UserRole, kStart, kEnd, kScore };
+  explicit MomentModel(ThumbnailStore* thumbnails, QObject* parent = nullptr);
+  int rowCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  void set(std::vector<Moment> moments);
+
+ private:
+  ThumbnailStore* thumbnails_;
+  std::vector<Moment> moments_;
+};
+
+class SearchPane : public QWidget {
+  Q_OBJECT
+
+ public:
+  SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailStore* thumbnails, QWidget* parent = nullptr);
+  void setVideo(const QString& path);
+  void setAllVideos(const QStringList& paths) { all_ = paths; }
+  void search(const QString& words);
+  void focusWords();
+  const MomentModel* moments() const { return model_; }
+
+ signals:
+  void momentActivated(const QString& video, double time_s);
+
+ private:
+  void finish(Result<SearchResult> result);
+  void updateEnabled();
+
+  EngineBridge* bridge_;
+  AppSettings* settings_;
+  MomentModel* model_;
+  QLineEdit* words_;
+  QPushButton* go_;
+  QCheckBox* everywhere_;
+  QLabel* status_;
+  QListView* grid_;
+  QString video_;
+  QStringList all_;
+  quint64 job_ = 0;
+};
+
+}  // namespace longview::ui
+
+#endif  // LONGVIEW_UI_SEARCH_PANE_H_

@@ -1,0 +1,195 @@
+// Pages of settings.
+#include "ui/settings_dialog.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QDoubleSpinBox>
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTabWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/app_settings.h"
+#include "ui/engine_bridge.h"
+#include "ui/engine_compare.h"
+#include "ui/format.h"
+#include "ui/memory_page.h"
+#include "ui/model_page.h"
+
+namespace longview::ui {
+
+SettingsDialog::SettingsDialog(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent)
+    : QDialog(parent), bridge_(bridge), settings_(settings), tabs_(new QTabWidget(this)) {
+  setWindowTitle(tr("Settings"));
+  tabs_->setAccessibleName(tr("Pages of settings"));
+  tabs_->addTab(buildGeneral(), tr("General"));
+  tabs_->addTab(buildReading(), tr("Reading"));
+  memory_ = new MemoryPage(bridge, settings, makeEngineCompare(), video, this);
+  tabs_->addTab(memory_, tr("Memory"));
+  tabs_->addTab(new ModelPage(bridge, this), tr("Model"));
+  connect(memory_, &MemoryPage::cacheChosen, this, &SettingsDialog::cacheChosen);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  auto* column = new QVBoxLayout(this);
+  column->addWidget(tabs_, 1);
+  column->addWidget(buttons);
+  resize(860, 640);
+}
+
+void SettingsDialog::showPage(Page page) { tabs_->setCurrentIndex(page); }
+
+QWidget* SettingsDialog::buildGeneral() {
+  auto* page = new QWidget(this);
+  auto* form = new QFormLayout(page);
+  auto* language = new QComboBox(page);
+  language->setObjectName(QStringLiteral("language"));
+  language->addItem(tr("As the system"), QString());
+  language->addItem(QStringLiteral("English"), QStringLiteral("en"));
+  language->addItem(QStringLiteral("简体中文"), QStringLiteral("zh_CN"));
+  language->setCurrentIndex(std::max(0, language->findData(settings_->language())));
+  connect(language, &QComboBox::activated, this, [this, language] {
+    settings_->setLanguage(language->currentData().toString());
+    emit languageChosen(settings_->language());
+  });
+  form->addRow(tr("&Language"), language);
+  auto* theme = new QComboBox(page);
+  theme->setObjectName(QStringLiteral("theme"));
+  theme->addItem(tr("As the system"), static_cast<int>(Theme::kSystem));
+  theme->addItem(tr("Light"), static_cast<int>(Theme::kLight));
+  theme->addItem(tr("Dark"), static_cast<int>(Theme::kDark));
+  theme->setCurrentIndex(std::max(0, theme->findData(static_cast<int>(settings_->theme()))));
+  connect(theme, &QComboBox::activated, this, [this, theme] {
+    settings_->setTheme(static_cast<Theme>(theme->currentData().toInt()));
+    emit themeChosen();
+  });
+  form->addRow(tr("&Colours"), theme);
+  addMachine(form);
+  addFolder(form);
+  return page;
+}
+
+void SettingsDialog::addMachine(QFormLayout* form) {
+  auto* threads = new QSpinBox(form->parentWidget());
+  threads->setRange(0, 256);
+  threads->setSpecialValueText(tr("All cores"));
+  threads->setValue(settings_->threads());
+  connect(threads, &QSpinBox::editingFinished, this, [this, threads] {
+    if (threads->value() == settings_->threads()) return;
+    settings_->setThreads(threads->value());
+    reopenEngine();
+  });
+  form->addRow(tr("&Threads"), threads);
+  auto* device = new QComboBox(form->parentWidget());
+  device->addItem(tr("Best there is"), QStringLiteral("auto"));
+  device->addItem(tr("Processor"), QStringLiteral("cpu"));
+  device->setCurrentIndex(std::max(0, device->findData(settings_->device())));
+  connect(device, &QComboBox::activated, this, [this, device] {
+    settings_->setDevice(device->currentData().toString());
+    reopenEngine();
+  });
+  form->addRow(tr("Compute &on"), device);
+}
+
+void SettingsDialog::addFolder(QFormLayout* form) {
+  auto* row = new QHBoxLayout;
+  auto* folder = new QLineEdit(settings_->libraryFolder());
+  folder->setPlaceholderText(tr("The usual place"));
+  auto* choose = new QPushButton(tr("Choose…"));
+  row->addWidget(folder, 1);
+  row->addWidget(choose);
+  const auto keep = [this, folder] {
+    if (folder->text() == settings_->libraryFolder()) return;
+    settings_->setLibraryFolder(folder->text());
+    reopenEngine();
+  };
+  connect(folder, &QLineEdit::editingFinished, this, keep);
+  connect(choose, &QPushButton::clicked, this, [this, folder, keep] {
+    auto* dialog = new QFileDialog(this, tr("Cache folder"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::Directory);
+    connect(dialog, &QFileDialog::fileSelected, folder, [folder, keep](const QString& path) {
+      folder->setText(path);
+      keep();
+    });
+    dialog->open();
+  });
+  auto* label = new QLabel(tr("Cache &folder"));
+  label->setBuddy(folder);
+  form->addRow(label, row);
+  auto* limit = new QSpinBox;
+  limit->setRange(0, 100000);
+  limit->setSuffix(tr(" GB"));
+  limit->setSpecialValueText(tr("No limit"));
+  limit->setValue(static_cast<int>(settings_->cacheLimitBytes() / 1000000000));
+  connect(limit, &QSpinBox::valueChanged, this,
+          [this](int value) { settings_->setCacheLimitBytes(static_cast<uint64_t>(value) * 1000000000); });
+  form->addRow(tr("Size &limit of the folder"), limit);
+  auto* hint = new QLabel(tr("Beyond the limit, what was used longest ago is removed; films themselves never are."));
+  hint->setWordWrap(true);
+  hint->setForegroundRole(QPalette::PlaceholderText);
+  form->addRow(QString(), hint);
+}
+
+QWidget* SettingsDialog::buildReading() {
+  auto* page = new QWidget(this);
+  auto* form = new QFormLayout(page);
+  addSampling(form);
+  auto* scope = new QComboBox(page);
+  scope->addItem(tr("The best few pictures"), static_cast<int>(Scope::kFocus));
+  scope->addItem(tr("Every picture (slower)"), static_cast<int>(Scope::kAll));
+  scope->setCurrentIndex(scope->findData(static_cast<int>(settings_->scope())));
+  connect(scope, &QComboBox::activated, this,
+          [this, scope] { settings_->setScope(static_cast<Scope>(scope->currentData().toInt())); });
+  form->addRow(tr("&Questions look at"), scope);
+  auto* hint = new QLabel(tr("A film that was read with other settings is read again when it is opened."), page);
+  hint->setWordWrap(true);
+  hint->setForegroundRole(QPalette::PlaceholderText);
+  form->addRow(QString(), hint);
+  return page;
+}
+
+void SettingsDialog::addSampling(QFormLayout* form) {
+  auto* decoding = new QComboBox;
+  decoding->setObjectName(QStringLiteral("decoding"));
+  decoding->addItem(tr("Exact: every picture"), static_cast<int>(Decoding::kExact));
+  decoding->addItem(tr("Fast: no loop filter, no unreferenced pictures"), static_cast<int>(Decoding::kFast));
+  decoding->addItem(tr("Fastest: keyframes only"), static_cast<int>(Decoding::kKeyframe));
+  decoding->setCurrentIndex(decoding->findData(static_cast<int>(settings_->sampling().decoding)));
+  auto* fps = new QDoubleSpinBox;
+  fps->setRange(0.01, 30.0);
+  fps->setDecimals(2);
+  fps->setValue(settings_->sampling().fps);
+  auto* scenes = new QCheckBox(tr("Also the first picture of each shot"));
+  scenes->setChecked(settings_->sampling().scene_changes);
+  const auto keep = [this, decoding, fps, scenes] {
+    SamplingSettings sampling = settings_->sampling();
+    sampling.decoding = static_cast<Decoding>(decoding->currentData().toInt());
+    sampling.fps = fps->value();
+    sampling.scene_changes = scenes->isChecked();
+    settings_->setSampling(sampling);
+  };
+  connect(decoding, &QComboBox::activated, this, keep);
+  connect(fps, &QDoubleSpinBox::editingFinished, this, keep);
+  connect(scenes, &QCheckBox::toggled, this, keep);
+  form->addRow(tr("&Decoding"), decoding);
+  form->addRow(tr("Pictures a &second"), fps);
+  form->addRow(QString(), scenes);
+}
+
+void SettingsDialog::reopenEngine() {
+  EngineOptions options = bridge_->options();
+  options.threads = 0;
+  options.device = "auto";
+  options.library.clear();
+  settings_->fill(&options);
+  bridge_->reopen(options);
+}
+
+}  // namespace longview::ui

@@ -1,0 +1,178 @@
+// One turn on the screen.
+#include "ui/turn_widget.h"
+
+#include <QDesktopServices>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/flow_layout.h"
+#include "ui/format.h"
+#include "ui/icons.h"
+#include "ui/thumbnail_store.h"
+
+namespace longview::ui {
+namespace {
+
+constexpr QSize kThumbnail(112, 63);
+
+QLabel* textLabel(QWidget* parent) {
+  auto* label = new QLabel(parent);
+  label->setWordWrap(true);
+  label->setTextInteractionFlags(Qt::TextBrowserInteraction);
+  QSizePolicy policy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  policy.setHeightForWidth(true);
+  label->setSizePolicy(policy);
+  return label;
+}
+
+QToolButton* action(QWidget* parent, const QString& icon, const QString& text) {
+  auto* button = new QToolButton(parent);
+  button->setIcon(themedIcon(icon));
+  button->setText(text);
+  button->setToolTip(text);
+  button->setAccessibleName(text);
+  button->setAutoRaise(true);
+  button->setFocusPolicy(Qt::StrongFocus);
+  return button;
+}
+
+}  // namespace
+
+TurnWidget::TurnWidget(ThumbnailStore* thumbnails, QWidget* parent)
+    : QFrame(parent),
+      thumbnails_(thumbnails),
+      question_(textLabel(this)),
+      answer_(textLabel(this)),
+      note_(textLabel(this)),
+      evidence_(new QWidget(this)),
+      evidence_row_(new FlowLayout(evidence_, 4)),
+      stop_(action(this, QStringLiteral("stop"), tr("Stop"))),
+      retry_(action(this, QStringLiteral("retry"), tr("Ask again"))),
+      copy_(action(this, QStringLiteral("copy"), tr("Copy the answer"))) {
+  setFrameShape(QFrame::StyledPanel);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(8, 6, 8, 6);
+  column->setSpacing(4);
+  auto* top = new QHBoxLayout;
+  top->addWidget(question_, 1);
+  top->addWidget(stop_);
+  top->addWidget(retry_);
+  top->addWidget(copy_);
+  column->addLayout(top);
+  column->addWidget(answer_);
+  column->addWidget(evidence_);
+  column->addWidget(note_);
+  QFont bold = question_->font();
+  bold.setBold(true);
+  question_->setFont(bold);
+  question_->setTextFormat(Qt::PlainText);
+  answer_->setTextFormat(Qt::RichText);
+  note_->setTextFormat(Qt::PlainText);
+  note_->setForegroundRole(QPalette::PlaceholderText);
+  question_->setAccessibleName(tr("Question"));
+  answer_->setAccessibleName(tr("Answer"));
+  connect(answer_, &QLabel::linkActivated, this, [this](const QString& address) {
+    if (const auto link = parseMomentUrl(QUrl(address))) emit momentActivated(link->video, link->time_s);
+  });
+  connect(stop_, &QToolButton::clicked, this, &TurnWidget::stopRequested);
+  connect(retry_, &QToolButton::clicked, this, &TurnWidget::retryRequested);
+  connect(copy_, &QToolButton::clicked, this, &TurnWidget::copyRequested);
+  connect(thumbnails_, &ThumbnailStore::arrived, this, [this](const QString& video, double time, const QImage& image) {
+    for (auto* button : evidence_->findChildren<QToolButton*>()) {
+      if (button->property("video").toString() == video && button->property("time").toDouble() == time) {
+        placeThumbnail(button, image);
+      }
+    }
+  });
+}
+
+void TurnWidget::show(const Turn& turn) {
+  question_->setText(turn.question);
+  const QString video = turn.videos.isEmpty() ? QString() : turn.videos.front();
+  QString html = linkTimes(turn.text, video);
+  if (turn.state == Turn::State::kFailed) {
+    html = QStringLiteral("<b>%1</b> %2").arg(tr("No answer:").toHtmlEscaped(), turn.failure.toHtmlEscaped());
+  } else if (turn.state == Turn::State::kStopped) {
+    html += QStringLiteral(" <i>%1</i>").arg(tr("(stopped)").toHtmlEscaped());
+  } else if (turn.running() && turn.text.isEmpty()) {
+    html = QStringLiteral("<i>%1</i>").arg(turn.stage.toHtmlEscaped());
+  }
+  answer_->setText(html);
+  stop_->setVisible(turn.running());
+  retry_->setVisible(!turn.running());
+  copy_->setVisible(!turn.text.isEmpty());
+  const QString words = note(turn);
+  note_->setText(words);
+  note_->setVisible(!words.isEmpty());
+  showEvidence(turn);
+}
+
+QString TurnWidget::note(const Turn& turn) {
+  if (turn.state != Turn::State::kDone || turn.kind != Turn::Kind::kQuestion) return {};
+  QStringList parts;
+  if (turn.range) parts << tr("asked about %1 – %2").arg(timeText(turn.range->start), timeText(turn.range->end));
+  const double read = turn.answer.read_until_s;
+  if (turn.duration_s > 0.0 && read < turn.duration_s - 1.0) {
+    parts << tr("only the first %1 of %2 were read so far").arg(timeText(read), timeText(turn.duration_s));
+  }
+  if (turn.answer.cache.bytes > 0) {
+    parts << tr("from %1 of cache (%2, %3) in %4")
+                 .arg(sizeText(turn.answer.cache.bytes), toText(turn.answer.cache.mode),
+                      toText(turn.answer.cache.store), durationText(turn.answer.time.total_s));
+  }
+  return parts.join(QStringLiteral(" · "));
+}
+
+void TurnWidget::showEvidence(const Turn& turn) {
+  const std::vector<Evidence>& evidence = turn.answer.evidence;
+  const bool same = std::equal(evidence.begin(), evidence.end(), shown_.begin(), shown_.end(),
+                               [](const Evidence& a, const Evidence& b) {
+                                 return a.video == b.video && a.start == b.start && a.weight == b.weight;
+                               });
+  evidence_->setVisible(!evidence.empty());
+  if (same) return;
+  shown_ = evidence;
+  qDeleteAll(evidence_->findChildren<QToolButton*>(Qt::FindDirectChildrenOnly));
+  for (const Evidence& moment : evidence) {
+    const QString video = toText(moment.video);
+    auto* button = new QToolButton(evidence_);
+    button->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
+    button->setIconSize(kThumbnail);
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::StrongFocus);
+    button->setText(tr("%1 · %2 %").arg(timeText(moment.start, 1)).arg(qRound(moment.weight * 100.0)));
+    button->setToolTip(tr("Go to %1 of %2").arg(timeText(moment.start, 1), video.section(QLatin1Char('/'), -1)));
+    button->setAccessibleName(button->toolTip());
+    button->setProperty("video", video);
+    button->setProperty("time", moment.start);
+    placeThumbnail(button, thumbnails_->get(video, moment.start));
+    connect(button, &QToolButton::clicked, this, [this, video, time = moment.start] {
+      emit showRequested();
+      emit momentActivated(video, time);
+    });
+    evidence_row_->addWidget(button);
+    button->show();
+  }
+  updateGeometry();
+}
+
+void TurnWidget::placeThumbnail(QToolButton* button, const QImage& image) {
+  QPixmap pixmap(kThumbnail * devicePixelRatioF());
+  pixmap.fill(palette().color(QPalette::Mid));
+  if (!image.isNull()) {
+    pixmap = QPixmap::fromImage(image.scaled(pixmap.size(), Qt::KeepAspectRatio, Qt::SmoothTransformation));
+  }
+  pixmap.setDevicePixelRatio(devicePixelRatioF());
+  button->setIcon(QIcon(pixmap));
+}
+
+void TurnWidget::mousePressEvent(QMouseEvent* event) {
+  emit showRequested();
+  QFrame::mousePressEvent(event);
+}
+
+}  // namespace longview::ui

@@ -1,0 +1,116 @@
+// Opening and background reading.
+#include "ui/video_controller.h"
+
+#include <utility>
+
+#include "ui/app_settings.h"
+#include "ui/engine_bridge.h"
+#include "ui/format.h"
+#include "ui/library_model.h"
+
+namespace longview::ui {
+namespace {
+constexpr int kRefresh_ms = 1500;
+}  // namespace
+
+VideoController::VideoController(EngineBridge* bridge, LibraryModel* library, AppSettings* settings, QObject* parent)
+    : QObject(parent), bridge_(bridge), library_(library), settings_(settings) {
+  connect(bridge_, &EngineBridge::jobProgressed, this, &VideoController::onProgress);
+  refresh_.setInterval(kRefresh_ms);
+  connect(&refresh_, &QTimer::timeout, this, &VideoController::refreshFrames);
+}
+
+void VideoController::open(const QString& path) {
+  if (opening_job_ != 0) bridge_->cancel(opening_job_);
+  opening_ = path;
+  emit opening(path);
+  const SamplingSettings sampling = settings_->sampling();
+  opening_job_ = bridge_->start<MediaInfo>(
+      Lane::kMedia, tr("Opening %1").arg(path.section(QLatin1Char('/'), -1)), this,
+      [path, sampling](const EngineBridge::Call& call) { return call.engine.Info(toPath(path), sampling, call.job); },
+      [this, path](Result<MediaInfo> info) { finishOpening(path, std::move(info)); });
+}
+
+void VideoController::finishOpening(const QString& path, Result<MediaInfo> info) {
+  if (path != opening_) return;
+  opening_job_ = 0;
+  opening_.clear();
+  if (!info.ok()) {
+    const QString why = failureText(info.status());
+    if (info.status().code() != StatusCode::kCancelled) library_->setState(path, ReadState::kFailed, why);
+    emit openFailed(path, why);
+    return;
+  }
+  path_ = path;
+  info_ = std::move(info).value();
+  frames_.clear();
+  library_->add(path);
+  library_->setDuration(path, info_.duration_s);
+  settings_->addRecent(path);
+  emit opened();
+  emit framesChanged();
+  refreshFrames();
+  read(path);
+}
+
+void VideoController::read(const QString& path) {
+  if (reading_.contains(path)) return;
+  library_->add(path);
+  library_->setState(path, ReadState::kWaiting);
+  const IndexOptions options{settings_->sampling(), false};
+  reading_[path] = bridge_->start<IndexReport>(
+      Lane::kIndex, tr("Reading %1").arg(path.section(QLatin1Char('/'), -1)), this,
+      [path, options](const EngineBridge::Call& call) { return call.engine.Index(toPath(path), options, call.job); },
+      [this, path](Result<IndexReport> report) { finishReading(path, std::move(report)); });
+  refresh_.start();
+}
+
+void VideoController::pause(const QString& path) {
+  if (const auto job = reading_.constFind(path); job != reading_.constEnd()) bridge_->cancel(*job);
+}
+
+bool VideoController::reading(const QString& path) const { return reading_.contains(path); }
+
+double VideoController::readUntil() const { return frames_.empty() ? 0.0 : frames_.back().end; }
+
+void VideoController::finishReading(const QString& path, Result<IndexReport> report) {
+  reading_.remove(path);
+  if (reading_.isEmpty()) refresh_.stop();
+  if (report.ok()) {
+    library_->setState(path, ReadState::kDone);
+  } else if (report.status().code() == StatusCode::kCancelled) {
+    library_->setState(path, ReadState::kPaused);
+  } else {
+    library_->setState(path, ReadState::kFailed, failureText(report.status()));
+  }
+  if (path == path_) refreshFrames();
+  emit readingEnded(path);
+}
+
+void VideoController::onProgress(quint64 id, double done, double total) {
+  const QString path = reading_.key(id);
+  if (path.isEmpty()) return;
+  const LibraryVideo* video = library_->video(path);
+  if (video != nullptr && video->state != ReadState::kReading) library_->setState(path, ReadState::kReading);
+  if (total > 0.0) library_->setShare(path, done / total);
+}
+
+void VideoController::refreshFrames() {
+  if (path_.isEmpty() || refreshing_) return;
+  refreshing_ = true;
+  const SamplingSettings sampling = settings_->sampling();
+  const QString path = path_;
+  bridge_->start<std::vector<KeptFrame>>(
+      Lane::kMedia, QString(), this,
+      [path, sampling](const EngineBridge::Call& call) {
+        return call.engine.KeptFrames(toPath(path), sampling, call.job);
+      },
+      [this, path](Result<std::vector<KeptFrame>> frames) {
+        refreshing_ = false;
+        if (path != path_ || !frames.ok() || frames->size() == frames_.size()) return;
+        frames_ = std::move(frames).value();
+        emit framesChanged();
+      });
+}
+
+}  // namespace longview::ui

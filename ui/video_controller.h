@@ -1,0 +1,70 @@
+// VideoController: which video is open, and the reading of videos in the background: open, read, pause, go on, and what
+// is known of the frames that were kept so far.
+#ifndef LONGVIEW_UI_VIDEO_CONTROLLER_H_
+#define LONGVIEW_UI_VIDEO_CONTROLLER_H_
+
+#include <QHash>
+#include <QObject>
+#include <QString>
+#include <QTimer>
+#include <vector>
+
+#include "app/engine/engine.h"
+
+namespace longview::ui {
+
+class AppSettings;
+class EngineBridge;
+class LibraryModel;
+
+class VideoController : public QObject {
+  Q_OBJECT
+
+ public:
+  VideoController(EngineBridge* bridge, LibraryModel* library, AppSettings* settings, QObject* parent = nullptr);
+
+  // Looks at the file in the background, then makes it the open video and begins to read it. An earlier opening that
+  // has not ended is given up.
+  void open(const QString& path);
+  // Begins or goes on reading, after those that wait already.
+  void read(const QString& path);
+  // Stops reading; what was read is kept and `read` goes on from there.
+  void pause(const QString& path);
+  bool reading(const QString& path) const;
+
+  // The open video; an empty path where there is none.
+  const QString& path() const { return path_; }
+  const MediaInfo& info() const { return info_; }
+  const std::vector<KeptFrame>& frames() const { return frames_; }
+  // How far the open video has been read, in seconds from its beginning.
+  double readUntil() const;
+
+ signals:
+  void opening(const QString& path);
+  void opened();
+  void openFailed(const QString& path, const QString& why);
+  void framesChanged();
+  void readingEnded(const QString& path);
+
+ private:
+  void finishOpening(const QString& path, Result<MediaInfo> info);
+  void finishReading(const QString& path, Result<IndexReport> report);
+  void refreshFrames();
+  void onProgress(quint64 id, double done, double total);
+
+  EngineBridge* bridge_;
+  LibraryModel* library_;
+  AppSettings* settings_;
+  QString path_;
+  QString opening_;
+  quint64 opening_job_ = 0;
+  MediaInfo info_;
+  std::vector<KeptFrame> frames_;
+  bool refreshing_ = false;
+  QTimer refresh_;
+  QHash<QString, quint64> reading_;  // path -> job
+};
+
+}  // namespace longview::ui
+
+#endif  // LONGVIEW_UI_VIDEO_CONTROLLER_H_
