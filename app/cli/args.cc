@@ -33,6 +33,16 @@ Result<std::vector<double>> ParseTimes(std::string_view text) {
   return times;
 }
 
+Result<std::vector<double>> ParseDurations(std::string_view text) {
+  std::vector<double> durations;
+  LV_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitList(text));
+  for (const std::string& part : parts) {
+    LV_ASSIGN_OR_RETURN(const double duration, ParseDuration(part));
+    durations.push_back(duration);
+  }
+  return durations;
+}
+
 Result<double> ParseFps(std::string_view text) {
   SamplingSettings probe;
   LV_ASSIGN_OR_RETURN(probe.fps, ParseNumber(text));
@@ -94,6 +104,7 @@ class Parser {
   void AddSampling(CLI::App* app);
   void AddLatent(CLI::App* app, std::function<Result<int>(std::string_view)> parse, const std::string& value_name,
                  const std::string& description);
+  void AddCache(CLI::App* app);
   void AddBudget(CLI::App* app);
   void AddAt(CLI::App* app, const std::string& description);
   void AddAsk();
@@ -101,6 +112,7 @@ class Parser {
   void AddCaption();
   void AddIndex();
   void AddCompare();
+  void AddSelfTest();
   void AddFrames();
   void AddManifest();
   void AddOthers();
@@ -186,6 +198,16 @@ void Parser::AddAt(CLI::App* app, const std::string& description) {
   });
 }
 
+void Parser::AddCache(CLI::App* app) {
+  AddParsed<std::string>(app, "--cache", &args_.cache.mode, ParseModeName, "mla|mla_layers|mha|gqa|mqa|states",
+                         "What is kept for each token (default: mla); see 'longview compare'");
+  AddLatent(app, ParseLatent, "32|64|128|auto",
+            "Numbers of a latent that are used, or long, balanced, quality (default: 128)");
+  AddParsed<std::string>(app, "--store", &args_.cache.store, ParseStoreName, "bf16|fp16|fp32|int8",
+                         "How the numbers are stored (default: bf16)")
+      ->each([this](const std::string&) { given_.store_given = true; });
+}
+
 void Parser::AddAsk() {
   CLI::App* app = AddCommand(Command::kAsk, "ask VIDEO... \"QUESTION\" [OPTIONS]",
                              "Answer a question about one or more videos or pictures",
@@ -198,13 +220,7 @@ void Parser::AddAsk() {
   AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");
   AddParsed<Scope>(app, "--scope", &args_.scope, ParseScope, "focus|all",
                    "Attend to the best moments, or to everything (default: focus)");
-  AddParsed<std::string>(app, "--cache", &args_.cache.mode, ParseModeName, "mla|mla_layers|mha|gqa|mqa|states",
-                         "What is kept for each token (default: mla); see 'longview compare'");
-  AddLatent(app, ParseLatent, "32|64|128|auto",
-            "Numbers of a latent that are used, or long, balanced, quality (default: 128)");
-  AddParsed<std::string>(app, "--store", &args_.cache.store, ParseStoreName, "bf16|fp16|fp32|int8",
-                         "How the numbers are stored (default: bf16)")
-      ->each([this](const std::string&) { given_.store_given = true; });
+  AddCache(app);
   AddSampling(app);
   AddBudget(app);
 }
@@ -280,6 +296,30 @@ void Parser::AddCompare() {
   AddBudget(app);
 }
 
+void Parser::AddSelfTest() {
+  CLI::App* app =
+      AddCommand(Command::kSelfTest, "selftest VIDEO | --synthetic [OPTIONS]",
+                 "Plant pictures in hours of footage, find them again, draw depth by length",
+                 "Examples:\n"
+                 "  longview selftest ride.mp4\n"
+                 "  longview selftest --synthetic --length 10m,1h --png needles.png\n"
+                 "  longview selftest ride.mp4 --needles pictures\n"
+                 "The footage is repeated to each length, and each picture is planted at each depth for five "
+                 "seconds. A folder of\n"
+                 "needles has captions.tsv, one line a picture: FILE<tab>CAPTION; without one the demo clips "
+                 "are planted.");
+  AddPaths(app, "VIDEO", "The footage");
+  SelfTestArgs* test = &args_.selftest;
+  app->add_flag("--synthetic", test->synthetic, "The demo clip as footage");
+  AddParsed<std::string>(app, "--needles", &test->needles, ParseFolder, "DIR", "Pictures to plant");
+  AddParsed<std::vector<double>>(app, "--length", &test->lengths_s, ParseDurations, "TIME[,TIME...]",
+                                 "Lengths of footage (default: 10m,1h,3h)");
+  AddParsed<int>(app, "--depths", &test->depths, IntegerIn(1, 100), "N", "Places along the footage (default: 10)");
+  AddParsed<std::string>(app, "--png", &test->png, ParseFolder, "FILE", "Write the heat map here");
+  AddSampling(app);
+  AddCache(app);
+}
+
 void Parser::AddFrames() {
   CLI::App* app = AddCommand(Command::kFrames, "frames VIDEO --at T[,T...] | --every TIME [OPTIONS]",
                              "Save the pictures shown at given times as PNG",
@@ -352,10 +392,15 @@ std::string Parser::CheckTogether() {
   const bool takes_none = args_.command == Command::kModels || args_.command == Command::kLibrary ||
                           args_.command == Command::kDoctor || args_.command == Command::kBench;
   if (takes_none && !args_.paths.empty()) return "'" + args_.paths[0] + "' is one word too many";
-  const bool may_be_none = args_.command == Command::kGui || args_.command == Command::kCaption;
+  const bool may_be_none =
+      args_.command == Command::kGui || args_.command == Command::kCaption || args_.command == Command::kSelfTest;
+  if (args_.command == Command::kSelfTest && args_.paths.empty() != args_.selftest.synthetic) {
+    return "needs either a video or --synthetic";
+  }
   if (!takes_none && !may_be_none && args_.paths.empty()) return "needs a video";
   const bool takes_one = args_.command == Command::kInfo || args_.command == Command::kFrames ||
-                         args_.command == Command::kCompare || args_.command == Command::kGui;
+                         args_.command == Command::kCompare || args_.command == Command::kSelfTest ||
+                         args_.command == Command::kGui;
   if (takes_one && args_.paths.size() > 1) return "takes one video, and '" + args_.paths[1] + "' is one more";
   for (const std::string& path : args_.paths) {
     if (path.empty()) return "the name of a file is empty";
@@ -408,6 +453,7 @@ ParseOutcome Parser::Parse(const std::vector<std::string>& words) {
   AddCaption();
   AddIndex();
   AddCompare();
+  AddSelfTest();
   AddFrames();
   AddManifest();
   AddOthers();

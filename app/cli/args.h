@@ -26,6 +26,7 @@ enum class Command {
   kCaption,
   kIndex,
   kCompare,
+  kSelfTest,
   kFrames,
   kInfo,
   kModels,
@@ -80,6 +81,15 @@ struct LibraryArgs {
 };
 
 // What only `compare` takes.
+// What only `selftest` takes.
+struct SelfTestArgs {
+  bool synthetic = false;         // the demo clip as footage
+  std::string needles;            // a folder with captions.tsv; empty: the demo clips
+  std::vector<double> lengths_s;  // empty: the engine's
+  int depths = 10;
+  std::string png;  // where the heat map goes; empty: nowhere
+};
+
 struct CompareArgs {
   bool all = false;
   int groups = 0;  // 0: the model's
@@ -111,6 +121,7 @@ struct Args {
   FramesArgs frames;
   LibraryArgs library;
   CompareArgs compare;
+  SelfTestArgs selftest;
   std::optional<BudgetArgs> budget;
 };
 

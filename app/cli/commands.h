@@ -37,6 +37,7 @@ int RunFrames(const Context& context);
 int RunInfo(const Context& context);
 int RunModels(const Context& context);
 int RunLibrary(const Context& context);
+int RunSelfTest(const Context& context);
 int RunManifest(const Context& context);
 int RunDoctor(const Context& context);
 // Becomes the window's own program, which lies beside this one; returns only where that cannot be.

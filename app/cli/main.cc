@@ -60,6 +60,8 @@ int RunCommand(const Context& context) {
       return RunModels(context);
     case Command::kLibrary:
       return RunLibrary(context);
+    case Command::kSelfTest:
+      return RunSelfTest(context);
     case Command::kManifest:
       return RunManifest(context);
     case Command::kDoctor:

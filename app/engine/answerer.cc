@@ -52,22 +52,6 @@ Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPromp
   return scores;
 }
 
-Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
-                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
-                                             ThreadPool* pool, const std::stop_token& stop) {
-  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
-  ForwardCall call;
-  call.tokens = prompt.tokens;
-  call.hook = cross.get();
-  call.hook_from = prompt.cross_from;
-  call.logits = ForwardCall::Logits::kNone;
-  call.stop = stop;
-  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
-  (void)result;
-  kv->Truncate(prompt.cross_from);
-  return cross->Evidence();
-}
-
 // Which frames an answer attends to.
 Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPrompt& prompt, const AskOptions& options,
                                          const std::optional<TimeSpan>& named, double question_time_s, KvCache* kv,
@@ -198,6 +182,22 @@ Status CheckAsk(std::string_view question, const AskOptions& options) {
     return InvalidArgument("the time span ends before it starts");
   }
   return Status::Ok();
+}
+
+Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
+                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                             ThreadPool* pool, const std::stop_token& stop) {
+  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
+  ForwardCall call;
+  call.tokens = prompt.tokens;
+  call.hook = cross.get();
+  call.hook_from = prompt.cross_from;
+  call.logits = ForwardCall::Logits::kNone;
+  call.stop = stop;
+  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
+  (void)result;
+  kv->Truncate(prompt.cross_from);
+  return cross->Evidence();
 }
 
 Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,

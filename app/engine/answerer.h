@@ -28,6 +28,11 @@ Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt
                                         std::span<const size_t> frames, double question_time_s, KvCache* kv,
                                         ThreadPool* pool, const std::stop_token& stop);
 
+// The same by attention, whatever the model has. What is not a frame's share went to the sinks.
+Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
+                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                             ThreadPool* pool, const std::stop_token& stop);
+
 // kInvalidArgument: an empty question, or an option out of range.
 Status CheckAsk(std::string_view question, const AskOptions& options);
 

@@ -16,6 +16,7 @@
 #include "app/engine/memory_report.h"
 #include "app/engine/model.h"
 #include "app/engine/paths.h"
+#include "app/engine/planter.h"
 #include "app/engine/session.h"
 #include "core/base/arena.h"
 #include "core/base/log.h"
@@ -425,6 +426,41 @@ Result<BenchReport> Engine::Bench(const JobContext& job) {
   LV_ASSIGN_OR_RETURN(const TextPart text, impl_->model.Text(job));
   parts.decoder = text.decoder;
   return RunBench(parts, &impl_->pool, job);
+}
+
+Result<SelfTestReport> Engine::SelfTest(const fs::path& video, SelfTestOptions options, const JobContext& job,
+                                        const SelfTestSink& on_cell) {
+  LV_RETURN_IF_ERROR(CheckSampling(options.sampling));
+  LV_RETURN_IF_ERROR(CheckCache(options.cache));
+  LV_RETURN_IF_ERROR(StampFile(video).status());
+  std::error_code unknown;  // where files cannot be compared they are different
+  std::erase_if(options.needles, [&](const Needle& needle) { return fs::equivalent(needle.file, video, unknown); });
+  LV_RETURN_IF_ERROR(CheckSelfTest(options));
+  Session::Parts parts;
+  LV_ASSIGN_OR_RETURN(parts.bridge, impl_->model.Bridge(job));
+  LV_ASSIGN_OR_RETURN(parts.text, impl_->model.Text(job));
+  parts.arena = &impl_->arena;
+  parts.pool = &impl_->pool;
+  const auto index = [&](const fs::path& file) {
+    return impl_->indexer.Ensure({file, options.sampling, false, true, false}, {job.stop, {}});
+  };
+  LV_ASSIGN_OR_RETURN(const IndexOutcome host, index(video));
+  std::vector<std::shared_ptr<const VideoIndex>> planted;
+  for (const Needle& needle : options.needles) {
+    LV_ASSIGN_OR_RETURN(const IndexOutcome outcome, index(needle.file));
+    planted.push_back(outcome.index);
+  }
+  return PlantAndFind(parts, host.index, planted, options, job, on_cell);
+}
+
+std::vector<Needle> Engine::DemoNeedles() const {
+  const fs::path demo = impl_->folders.parts / "demo";
+  std::vector<Needle> needles = {{demo / "bikes.mp4", "people riding bicycles on a street"},
+                                 {demo / "bigbuckbunny.mp4", "a rabbit in the grass"},
+                                 {demo / "carphone.mp4", "a man in a suit in a car"}};
+  std::error_code unknown;
+  std::erase_if(needles, [&](const Needle& needle) { return !fs::is_regular_file(needle.file, unknown); });
+  return needles;
 }
 
 Result<BudgetPlan> Engine::PlanBudget(const BudgetRequest& request) {

@@ -22,6 +22,7 @@
 #include "app/engine/budget.h"
 #include "app/engine/compare.h"
 #include "app/engine/events.h"
+#include "app/engine/selftest.h"
 #include "app/engine/settings.h"
 #include "core/base/progress.h"
 #include "core/base/status.h"
@@ -148,6 +149,14 @@ class Engine {
   // SolveBudget for this model; loads config.json only, so that it may follow a slider.
   Result<BudgetPlan> PlanBudget(const BudgetRequest& request);
 
+  // Plants pictures in footage and looks for them again: `video` (indexed first where needed), repeated to each length.
+  // In options.needles those that are `video` itself are left out; kInvalidArgument where none is left. progress:
+  // cells.
+  Result<SelfTestReport> SelfTest(const std::filesystem::path& video, SelfTestOptions options,
+                                  const JobContext& job = {}, const SelfTestSink& on_cell = {});
+  // The needles that the set-up brings: its demo clips, told in a sentence each. Empty where they are not there.
+  std::vector<Needle> DemoNeedles() const;
+
   // Captions one video or still, event by event in time order, each given to `on_caption` once no later segment can
   // still be merged into it. Each segment's text is kept as it is made, so that a call after a kill goes on from there.
   // A Status returned by on_caption ends the call with it. progress: seconds read, then
@@ -176,7 +185,7 @@ class Engine {
   // For each of `times_s` the thumbnail of the kept frame shown then (before the first: the first). Errors as
   // KeptFrames.
   Result<std::vector<FramePicture>> Thumbnails(const std::filesystem::path& video, const SamplingSettings& sampling,
-                                            const std::vector<double>& times_s, const JobContext& job = {});
+                                               const std::vector<double>& times_s, const JobContext& job = {});
   // Copies the film within `span` into `out` without decoding, from the keyframe before its start on; the format
   // follows the extension of `out`, which is replaced once the copy is whole. kUnsupported: the format cannot hold
   // these streams; kIo.
