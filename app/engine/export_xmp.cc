@@ -63,6 +63,7 @@ std::string Prefix(pugi::xml_node node, std::string_view space, const char* want
     for (const pugi::xml_attribute attribute : at.attributes()) {
       const std::string_view name = attribute.name();
       if (!name.starts_with("xmlns:") || attribute.value() != space) continue;
+      if (name.size() == 6 || name.find(':', 6) != std::string_view::npos) continue;  // no prefix that a name can have
       if (NamespaceAt(node, name.substr(6)) == space) return std::string(name.substr(6));
     }
   }

@@ -59,7 +59,7 @@ class CliSlow : public CliTest {
 };
 
 TEST_F(CliSlow, AnIndexSurvivesKillsAtAnyMoment) {
-  const std::string film = Film(30).string();
+  const std::string film = Film(12).string();
   const RunOutcome whole = Run({"index", film}, Library("whole"));
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
   const std::string expected = IndexBytes("whole");
@@ -114,14 +114,14 @@ TEST_F(CliSlow, CaptionsSurviveKillsAtAnyMoment) {
 }
 
 TEST_F(CliSlow, AFullDiskSpoilsNothing) {
-  const std::string film = Film(30).string();
+  const std::string film = Film(18).string();
   const fs::path disk = folder_ / "disk";
   fs::create_directories(disk);
   ASSERT_EQ(Run({"index", film}, Library("whole")).exit_code, 0);
   // A disk of its own needs root and the right to mount; otherwise a limit on the size of files stands for it.
-  const bool mounted = mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=700k") == 0;
+  const bool mounted = mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=500k") == 0;
   RunOptions options = Library("disk");
-  if (!mounted) options.file_size_limit = 400000;
+  if (!mounted) options.file_size_limit = 300000;
   const RunOutcome full = Run({"index", film}, options);
   EXPECT_EQ(full.exit_code, 3) << full.err;
   EXPECT_NE(full.err.find("disk"), std::string::npos) << full.err;
@@ -139,7 +139,7 @@ TEST_F(CliSlow, AFullDiskSpoilsNothing) {
 
 // Indexing, asking, checking, repairing and pruning one library at once.
 TEST_F(CliSlow, SeveralProgramsShareALibrary) {
-  const std::string film = Film(30).string();
+  const std::string film = Film(12).string();
   ASSERT_EQ(Run({"index", film}, Library("alone")).exit_code, 0);
   std::atomic<bool> indexing{true};
   std::atomic<int> pruned{0};
