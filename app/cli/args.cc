@@ -114,27 +114,25 @@ Result<double> ParseFps(std::string_view text) {
   return probe.fps;
 }
 
-Result<std::string> ParseCacheMode(std::string_view text) {
+Result<std::string> ParseModeName(std::string_view text) {
   CacheOptions probe;
   probe.mode = std::string(text);
   LV_RETURN_IF_ERROR(CheckCache(probe));
   return probe.mode;
 }
 
-Result<std::string> ParseStore(std::string_view text) {
+Result<std::string> ParseStoreName(std::string_view text) {
   CacheOptions probe;
   probe.store = std::string(text);
   LV_RETURN_IF_ERROR(CheckCache(probe));
   return probe.store;
 }
 
-Result<int> ParseLatent(std::string_view text) {
-  CacheOptions probe;
-  const Result<uint64_t> value = ParseCount(text, 1024);
-  if (!value.ok()) return InvalidArgument("latent '" + PrintableText(text) + "' is none of 32, 64, 128");
-  probe.latent = static_cast<int>(*value);
-  LV_RETURN_IF_ERROR(CheckCache(probe));
-  return probe.latent;
+// What an index keeps is of one size.
+Result<int> ParseFixedLatent(std::string_view text) {
+  const Result<int> latent = ParseLatent(text);
+  if (latent.ok() && *latent != kLatentAuto) return latent;
+  return InvalidArgument("latent '" + PrintableText(text) + "' is none of 32, 64, 128, long, balanced, quality");
 }
 
 Result<std::string> ParseDevice(std::string_view text) {
@@ -173,11 +171,15 @@ class Parser {
   void AddPaths(CLI::App* app, const std::string& name, const std::string& description);
   void AddEverywhere(CLI::App* app);
   void AddSampling(CLI::App* app);
+  void AddLatent(CLI::App* app, std::function<Result<int>(std::string_view)> parse, const std::string& value_name,
+                 const std::string& description);
+  void AddBudget(CLI::App* app);
   void AddAt(CLI::App* app, const std::string& description);
   void AddAsk();
   void AddSearch();
   void AddCaption();
   void AddIndex();
+  void AddCompare();
   void AddFrames();
   void AddOthers();
   // Empty where all is well, else what is wrong with values that are each right but not together.
@@ -194,6 +196,7 @@ class Parser {
   bool scenes_ = false;
   TimeSpan at_;
   uint64_t prune_bytes_ = 0;
+  BudgetArgs given_;  // becomes args_.budget where there is one
   CLI::App app_{"Longview answers questions about hours of video on this machine. Nothing leaves it.", "longview"};
   std::vector<std::pair<CLI::App*, Command>> commands_;
   std::shared_ptr<UsageFormatter> formatter_ = std::make_shared<UsageFormatter>();
@@ -232,6 +235,7 @@ void Parser::AddEverywhere(CLI::App* app) {
 void Parser::AddSampling(CLI::App* app) {
   AddParsed<double>(app, "--fps", &args_.sampling.fps, ParseFps, "N",
                     "Pictures looked at a second, besides each scene's first (default: 1)")
+      ->each([this](const std::string&) { given_.fps_given = true; })
       ->group(kReading);
   AddParsed<uint64_t>(
       app, "--max-frames", &args_.sampling.max_frames,
@@ -240,6 +244,20 @@ void Parser::AddSampling(CLI::App* app) {
       ->group(kReading);
   AddParsed<Decoding>(app, "--decode", &args_.sampling.decoding, ParseDecoding, "exact|fast|keyframe",
                       "Every picture; no loop filter and no unreferenced pictures; keyframes only (default: exact)")
+      ->group(kReading);
+}
+
+void Parser::AddLatent(CLI::App* app, std::function<Result<int>(std::string_view)> parse, const std::string& value_name,
+                       const std::string& description) {
+  AddParsed<int>(app, "--latent", &args_.cache.latent, std::move(parse), value_name, description)
+      ->each([this](const std::string&) { given_.latent_given = true; });
+}
+
+void Parser::AddBudget(CLI::App* app) {
+  AddParsed<uint64_t>(app, "--budget", &given_.bytes, ParseSize, "SIZE",
+                      "Choose pictures a second, latents and storage to fit this memory, as 4GB")
+      ->group(kReading);
+  AddParsed<double>(app, "--for", &given_.seconds, ParseDuration, "TIME", "The length of film for --budget, as 12h")
       ->group(kReading);
 }
 
@@ -261,13 +279,15 @@ void Parser::AddAsk() {
   AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");
   AddParsed<Scope>(app, "--scope", &args_.scope, ParseScope, "focus|all",
                    "Attend to the best moments, or to everything (default: focus)");
-  AddParsed<std::string>(app, "--cache", &args_.cache.mode, ParseCacheMode, "mla|mha|gqa|mqa",
-                         "What is kept for each token (default: mla)");
-  AddParsed<int>(app, "--latent", &args_.cache.latent, ParseLatent, "32|64|128",
-                 "Numbers of a latent that are used (default: 128)");
-  AddParsed<std::string>(app, "--store", &args_.cache.store, ParseStore, "bf16|fp16|fp32|int8",
-                         "How the numbers are stored (default: bf16)");
+  AddParsed<std::string>(app, "--cache", &args_.cache.mode, ParseModeName, "mla|mla_layers|mha|gqa|mqa|states",
+                         "What is kept for each token (default: mla); see 'longview compare'");
+  AddLatent(app, ParseLatent, "32|64|128|auto",
+            "Numbers of a latent that are used, or long, balanced, quality (default: 128)");
+  AddParsed<std::string>(app, "--store", &args_.cache.store, ParseStoreName, "bf16|fp16|fp32|int8",
+                         "How the numbers are stored (default: bf16)")
+      ->each([this](const std::string&) { given_.store_given = true; });
   AddSampling(app);
+  AddBudget(app);
 }
 
 void Parser::AddSearch() {
@@ -281,6 +301,7 @@ void Parser::AddSearch() {
   AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");
   AddParsed<int>(app, "--limit", &args_.limit, IntegerIn(1, 100000), "N", "Moments to print at most (default: 10)");
   AddSampling(app);
+  AddBudget(app);
 }
 
 void Parser::AddCaption() {
@@ -316,6 +337,7 @@ void Parser::AddCaption() {
       app, "--shard", &shard_, ParseShard, "I/N",
       "Only the I-th of N parts of the inputs, the same whoever asks: for several machines");
   AddSampling(app);
+  AddBudget(app);
 }
 
 void Parser::AddIndex() {
@@ -323,10 +345,32 @@ void Parser::AddIndex() {
                              "Build or refresh the index of videos, so that later questions start at once",
                              "Examples:\n"
                              "  longview index ride.mp4\n"
-                             "  longview index *.mkv --fps 0.5");
+                             "  longview index *.mkv --fps 0.5\n"
+                             "  longview index day.mp4 --budget 2GB --for 24h\n"
+                             "What is indexed with --latent 32 is asked with --latent 32.");
   AddPaths(app, "VIDEO", "Videos or pictures");
   app->add_flag("--rebuild", args_.rebuild, "Throw away the index that is there");
+  AddLatent(app, ParseFixedLatent, "32|64|128",
+            "Numbers of a latent that the index keeps, or long, balanced, quality (default: 128)");
   AddSampling(app);
+  AddBudget(app);
+}
+
+void Parser::AddCompare() {
+  CLI::App* app = AddCommand(Command::kCompare, "compare VIDEO [OPTIONS]",
+                             "Measure the cache modes side by side: memory, speed, and what each loses",
+                             "Examples:\n"
+                             "  longview compare ride.mp4\n"
+                             "  longview compare ride.mp4 --all --json\n"
+                             "Each mode is run over the answers that full attention in fp32 gives to eight questions. "
+                             "What does not fit into memory is\n"
+                             "predicted and marked so.");
+  AddPaths(app, "VIDEO", "A video or a picture");
+  app->add_flag("--all", args_.compare.all, "Every mode in every storage type");
+  AddParsed<int>(app, "--groups", &args_.compare.groups, IntegerIn(1, 1024), "N",
+                 "Key-value groups of gqa, a divisor of the heads (default: the model's)");
+  AddSampling(app);
+  AddBudget(app);
 }
 
 void Parser::AddFrames() {
@@ -364,6 +408,8 @@ void Parser::AddOthers() {
                       "Remove the least recently used indexes until this much remains, as 20GB")
       ->each([this](const std::string&) { args_.library.prune_to_bytes = 0; })
       ->excludes(repair);
+  AddCommand(Command::kBench, "bench [OPTIONS]", "Measure this machine and how near the kernels come to what it can do",
+             "Examples:\n  longview bench\n  longview bench --threads 1 --json");
   AddCommand(Command::kDoctor, "doctor [OPTIONS]", "Check this machine and this installation",
              "Examples:\n  longview doctor\n  longview doctor --json");
   CLI::App* gui = AddCommand(Command::kGui, "gui [VIDEO] [OPTIONS]", "Open the desktop app",
@@ -384,12 +430,12 @@ std::string Parser::CheckTogether() {
       return "the last of the words is " + what + ", but '" + args_.text + "' is a file";
     }
   }
-  const bool takes_none =
-      args_.command == Command::kModels || args_.command == Command::kLibrary || args_.command == Command::kDoctor;
+  const bool takes_none = args_.command == Command::kModels || args_.command == Command::kLibrary ||
+                          args_.command == Command::kDoctor || args_.command == Command::kBench;
   if (takes_none && !args_.paths.empty()) return "'" + args_.paths[0] + "' is one word too many";
   if (!takes_none && args_.command != Command::kGui && args_.paths.empty()) return "needs a video";
-  const bool takes_one =
-      args_.command == Command::kInfo || args_.command == Command::kFrames || args_.command == Command::kGui;
+  const bool takes_one = args_.command == Command::kInfo || args_.command == Command::kFrames ||
+                         args_.command == Command::kCompare || args_.command == Command::kGui;
   if (takes_one && args_.paths.size() > 1) return "takes one video, and '" + args_.paths[1] + "' is one more";
   for (const std::string& path : args_.paths) {
     if (path.empty()) return "the name of a file is empty";
@@ -397,6 +443,11 @@ std::string Parser::CheckTogether() {
   if (args_.command == Command::kFrames && args_.frames.times_s.empty() && args_.frames.every_s <= 0.0) {
     return "needs --at T[,T...] or --every TIME";
   }
+  if ((given_.bytes > 0) != (given_.seconds > 0.0)) return "--budget SIZE and --for TIME go together";
+  if (given_.bytes > 0) args_.budget = given_;
+  if (args_.budget && args_.cache.mode != "mla") return "--budget is for cache mode mla";
+  if (args_.budget && args_.cache.latent == kLatentAuto) return "--budget has to know the size: not --latent auto";
+  if (const Status status = CheckCache(args_.cache); !status.ok()) return status.message();
   return {};
 }
 
@@ -436,6 +487,7 @@ ParseOutcome Parser::Parse(const std::vector<std::string>& words) {
   AddSearch();
   AddCaption();
   AddIndex();
+  AddCompare();
   AddFrames();
   AddOthers();
   ParseOutcome outcome;

@@ -20,7 +20,20 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitNothingDone = 3;
 inline constexpr int kExitCancelled = 130;
 
-enum class Command { kAsk, kSearch, kCaption, kIndex, kFrames, kInfo, kModels, kLibrary, kDoctor, kGui };
+enum class Command {
+  kAsk,
+  kSearch,
+  kCaption,
+  kIndex,
+  kCompare,
+  kFrames,
+  kInfo,
+  kModels,
+  kLibrary,
+  kDoctor,
+  kBench,
+  kGui
+};
 
 // What only `caption` takes.
 struct CaptionArgs {
@@ -48,6 +61,21 @@ struct LibraryArgs {
   std::optional<uint64_t> prune_to_bytes;
 };
 
+// What only `compare` takes.
+struct CompareArgs {
+  bool all = false;
+  int groups = 0;  // 0: the model's
+};
+
+// --budget SIZE --for TIME, and which of the settings it may not choose because they were given.
+struct BudgetArgs {
+  uint64_t bytes = 0;
+  double seconds = 0.0;
+  bool fps_given = false;
+  bool latent_given = false;
+  bool store_given = false;
+};
+
 struct Args {
   Command command = Command::kDoctor;
   std::vector<std::string> paths;  // bytes of the system
@@ -63,6 +91,8 @@ struct Args {
   CaptionArgs caption;
   FramesArgs frames;
   LibraryArgs library;
+  CompareArgs compare;
+  std::optional<BudgetArgs> budget;
 };
 
 // Either `args` to run, or an exit code with what to print first (help on stdout; one line and a hint on stderr).

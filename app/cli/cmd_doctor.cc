@@ -1,10 +1,8 @@
 // `longview doctor`: what this machine and this installation have, and what is missing.
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <thread>
 
@@ -24,24 +22,12 @@ struct Check {
   std::string value;  // what is there, or what is wrong and what to do
 };
 
-// The CPU as the system names it; empty where it does not (ARM).
-std::string CpuName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return {};
-}
-
 std::string MachineText() {
   utsname system{};
   uname(&system);
-  const uint64_t memory =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
   const std::string cpu = CpuName();
   return (cpu.empty() ? std::string(system.machine) : cpu) + ", " +
-         std::to_string(std::thread::hardware_concurrency()) + " cores, " + FormatSize(memory) + " of memory, " +
+         std::to_string(std::thread::hardware_concurrency()) + " cores, " + FormatSize(MemoryBytes()) + " of memory, " +
          system.sysname + " " + system.release;
 }
 

@@ -30,6 +30,8 @@ nlohmann::ordered_json ReportJson(const std::string& name, const IndexReport& re
 
 int RunIndex(const Context& context) {
   const Args& args = context.args;
+  SamplingSettings sampling = args.sampling;
+  sampling.latent = args.cache.latent;
   nlohmann::ordered_json videos = nlohmann::ordered_json::array();
   size_t failed = 0;
   bool cancelled = false;
@@ -42,7 +44,7 @@ int RunIndex(const Context& context) {
         const Status model = context.engine.LoadModel(context.Job("Loading the model"));
         if (!model.ok()) return Fail(context, model);
       }
-      const IndexOptions options{args.sampling, args.rebuild};
+      const IndexOptions options{sampling, args.rebuild, 0};
       const Result<IndexReport> report = context.engine.Index(name, options, context.Job("Reading " + ShortName(name)));
       context.terminal.ClearProgress();
       status = report.status();

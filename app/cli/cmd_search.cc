@@ -14,6 +14,7 @@ int RunSearch(const Context& context) {
 
   SearchOptions options;
   options.sampling = args.sampling;
+  options.cache = args.cache;
   options.limit = args.limit;
   options.at = args.at;
   const std::string label = videos.paths.size() == 1 ? "Searching " + ShortName(videos.paths[0]) : "Searching";

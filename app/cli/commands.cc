@@ -76,7 +76,7 @@ UsableVideos PrepareVideos(const Context& context) {
     if (stamp.ok()) {
       if (!std::exchange(model_loaded, true)) usable.fatal = context.engine.LoadModel(context.Job("Loading the model"));
       if (!usable.fatal.ok()) return usable;
-      const IndexOptions options{context.args.sampling, false};
+      const IndexOptions options{context.args.sampling, false, context.args.cache.latent};
       const Result<IndexReport> report = context.engine.Index(name, options, context.Job("Reading " + ShortName(name)));
       context.terminal.ClearProgress();
       if (report.ok()) usable.index_s += report->was_complete ? 0.0 : report->seconds;

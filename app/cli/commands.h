@@ -31,6 +31,8 @@ int RunAsk(const Context& context);
 int RunSearch(const Context& context);
 int RunCaption(const Context& context);
 int RunIndex(const Context& context);
+int RunCompare(const Context& context);
+int RunBench(const Context& context);
 int RunFrames(const Context& context);
 int RunInfo(const Context& context);
 int RunModels(const Context& context);

@@ -13,6 +13,31 @@
 namespace longview::cli {
 namespace {
 
+// Turns --budget into settings and says what was chosen; kExitDone where it could be.
+int ApplyBudget(Engine& engine, Terminal* terminal, Args* args) {
+  BudgetRequest request;
+  request.bytes = args->budget->bytes;
+  request.seconds = args->budget->seconds;
+  if (args->budget->fps_given) request.fps = args->sampling.fps;
+  if (args->budget->latent_given) request.latent = args->cache.latent;
+  if (args->budget->store_given) request.store = args->cache.store;
+  // Captions are always made from whole latents.
+  if (args->command == Command::kCaption) {
+    request.latent = args->cache.latent;
+    request.store = args->cache.store;
+  }
+  const Result<BudgetPlan> plan = engine.PlanBudget(request);
+  if (!plan.ok()) {
+    terminal->Message(plan.status().message());
+    const StatusCode code = plan.status().code();
+    return code == StatusCode::kNotFound || code == StatusCode::kDamaged ? kExitNothingDone : kExitUsage;
+  }
+  ApplyPlan(*plan, &args->sampling, &args->cache);
+  const bool on_disk = args->command == Command::kIndex && plan->store != "bf16";
+  terminal->Message("budget: " + plan->text + (on_disk ? "; the index on disk keeps them in bf16" : ""));
+  return kExitDone;
+}
+
 int RunCommand(const Context& context) {
   switch (context.args.command) {
     case Command::kAsk:
@@ -23,6 +48,10 @@ int RunCommand(const Context& context) {
       return RunCaption(context);
     case Command::kIndex:
       return RunIndex(context);
+    case Command::kCompare:
+      return RunCompare(context);
+    case Command::kBench:
+      return RunBench(context);
     case Command::kFrames:
       return RunFrames(context);
     case Command::kInfo:
@@ -48,6 +77,10 @@ int Run(ParseOutcome parsed, Terminal* terminal) {
     const StatusCode code = engine.status().code();
     const bool usage = code == StatusCode::kInvalidArgument || code == StatusCode::kUnsupported;
     return usage ? kExitUsage : kExitNothingDone;
+  }
+  if (parsed.args.budget) {
+    const int code = ApplyBudget(*engine.value(), terminal, &parsed.args);
+    if (code != kExitDone) return code;
   }
   return RunCommand({parsed.args, *engine.value(), *terminal, stop.token()});
 }

@@ -330,7 +330,7 @@ Result<Answer> AnswerPlain(const TextPart& text, std::string_view question, cons
                            const std::function<void(std::string_view)>& on_text, ThreadPool* pool) {
   LV_RETURN_IF_ERROR(CheckAsk(question, options));
   Answer answer;
-  answer.cache = {options.cache.mode, options.cache.store, options.cache.latent, 0, 0};
+  answer.cache = {options.cache.mode, options.cache.store, std::max(0, options.cache.latent), 0, 0};
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(text, question, options, false));
   KvCache kv;
   LV_RETURN_IF_ERROR(Write(text, prompt, &kv, nullptr, options, ready, job, on_text, pool, &answer));

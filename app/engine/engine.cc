@@ -8,6 +8,7 @@
 
 #include "app/engine/answerer.h"
 #include "app/engine/captioner.h"
+#include "app/engine/comparer.h"
 #include "app/engine/fingerprint.h"
 #include "app/engine/indexer.h"
 #include "app/engine/library.h"
@@ -65,6 +66,40 @@ MediaInfo ToMediaInfo(const VideoInfo& info, const DamageReport& damage) {
   return out;
 }
 
+// The frame tokens of one video, read from it once and kept for the other storage types where they fit.
+class StatesMemory {
+ public:
+  StatesMemory(std::shared_ptr<const VideoIndex> index, size_t d_v, std::function<Status(const StatesSink&)> read)
+      : index_(std::move(index)), d_v_(d_v), read_(std::move(read)) {}
+
+  Status Read(const StatesSink& sink) {
+    if (!kept_.empty()) {
+      const float* states = kept_.data();
+      for (size_t i = 0; i < index_->frames(); ++i) {
+        LV_RETURN_IF_ERROR(sink(i, states));
+        states += index_->info(i).tokens * d_v_;
+      }
+      return Status::Ok();
+    }
+    constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+    const uint64_t bytes = index_->tokens() * d_v_ * sizeof(float);
+    const bool keep = bytes <= std::min(kMostBytes, AvailableMemory() / 4);
+    if (keep) kept_.reserve(index_->tokens() * d_v_);
+    const Status status = read_([&](size_t frame, const float* states) {
+      if (keep) kept_.insert(kept_.end(), states, states + index_->info(frame).tokens * d_v_);
+      return sink(frame, states);
+    });
+    if (!status.ok()) kept_.clear();
+    return status;
+  }
+
+ private:
+  std::shared_ptr<const VideoIndex> index_;
+  size_t d_v_;
+  std::function<Status(const StatesSink&)> read_;
+  std::vector<float> kept_;
+};
+
 }  // namespace
 
 struct Engine::Impl {
@@ -102,8 +137,10 @@ struct Engine::Impl {
 
   // A session over these videos, the last one again where nothing changed.
   Result<std::shared_ptr<const Session>> Load(std::vector<SessionVideo> videos, const std::vector<std::string>& keys,
-                                              const CacheOptions& cache, const JobContext& job) {
-    std::string name = cache.mode + " " + cache.store + " " + std::to_string(cache.latent);
+                                              const SamplingSettings& sampling, const CacheOptions& cache,
+                                              const JobContext& job) {
+    std::string name =
+        cache.mode + " " + cache.store + " " + LatentName(cache.latent) + " " + std::to_string(cache.groups);
     for (size_t i = 0; i < videos.size(); ++i) {
       // A partial index is another one as it grows; one in memory has no name that lasts.
       name += "\n" + videos[i].name + "\t" + keys[i] + "\t" + std::to_string(videos[i].index->frames());
@@ -117,9 +154,32 @@ struct Engine::Impl {
     LV_ASSIGN_OR_RETURN(parts.bridge, model.Bridge(job));
     LV_ASSIGN_OR_RETURN(parts.text, model.Text(job));
     parts.arena = &arena;
+    parts.pool = &pool;
+    parts.states = [&, list = videos](size_t video, const StatesSink& sink) {
+      return indexer.EncodeStates(list[video].name, sampling, *list[video].index, job, sink);
+    };
     LV_ASSIGN_OR_RETURN(session, Session::Load(std::move(parts), std::move(videos), cache, job.stop));
     session_name = std::move(name);
     return session;
+  }
+
+  // What a question's index is looked for under: where it needs fewer numbers of a latent than the model has, an index
+  // that keeps only so many serves as well as a whole one, if it is there and the whole one is not.
+  Result<SamplingSettings> SamplingOf(const fs::path& video, SamplingSettings sampling, const CacheOptions& cache,
+                                      const JobContext& job) {
+    LV_ASSIGN_OR_RETURN(const auto config, model.Config());
+    const int wanted = cache.latent == kLatentAuto ? static_cast<int>(config->bridge_shape.d_c) : cache.latent;
+    if (sampling.latent != 0) return sampling;
+    const std::vector<size_t>& cuts = config->bridge_shape.cuts;
+    for (size_t i = cuts.size(); i > 0 && static_cast<int>(cuts[i - 1]) >= wanted; --i) {
+      SamplingSettings leaner = sampling;
+      leaner.latent = static_cast<int>(cuts[i - 1]);
+      if (i == cuts.size() && static_cast<int>(cuts.back()) == wanted) break;  // no other will do
+      LV_ASSIGN_OR_RETURN(const IndexKey key, indexer.KeyOf(video, leaner, job));
+      LV_ASSIGN_OR_RETURN(const IndexInfo info, indexer.Look(key, leaner));
+      if (info.state == IndexState::kComplete) return leaner;
+    }
+    return sampling;
   }
 
   struct Loaded {
@@ -148,7 +208,7 @@ struct Engine::Impl {
       tell(Stage::kIndex, video.string());
       IndexRequest request;
       request.video = video;
-      request.sampling = sampling;
+      LV_ASSIGN_OR_RETURN(request.sampling, SamplingOf(video, sampling, cache, job));
       request.memory_fallback = true;
       request.allow_partial = allow_partial;
       LV_ASSIGN_OR_RETURN(IndexOutcome outcome, indexer.Ensure(request, job));
@@ -159,7 +219,7 @@ struct Engine::Impl {
     }
     loaded.ready = Clock::now();
     tell(Stage::kLoadCache, "");
-    LV_ASSIGN_OR_RETURN(loaded.session, Load(std::move(session_videos), names, cache, job));
+    LV_ASSIGN_OR_RETURN(loaded.session, Load(std::move(session_videos), names, sampling, cache, job));
     return loaded;
   }
 
@@ -240,6 +300,11 @@ Result<IndexReport> Engine::Index(const fs::path& video, const IndexOptions& opt
   IndexRequest request;
   request.video = video;
   request.sampling = options.sampling;
+  if (options.latent_needed != 0) {
+    CacheOptions cache;
+    cache.latent = options.latent_needed;
+    LV_ASSIGN_OR_RETURN(request.sampling, impl_->SamplingOf(video, options.sampling, cache, job));
+  }
   request.rebuild = options.rebuild;
   LV_ASSIGN_OR_RETURN(const IndexOutcome outcome, impl_->indexer.Ensure(request, job));
   return outcome.report;
@@ -280,11 +345,60 @@ Result<SearchResult> Engine::Search(const std::vector<fs::path>& videos, std::st
                                     const SearchOptions& options, const JobContext& job) {
   if (videos.empty()) return InvalidArgument("a search needs at least one video");
   LV_RETURN_IF_ERROR(CheckSampling(options.sampling));
+  LV_RETURN_IF_ERROR(CheckCache(options.cache));
   LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded,
-                      impl_->Prepare(videos, options.sampling, {}, options.allow_partial, job, {}));
+                      impl_->Prepare(videos, options.sampling, options.cache, options.allow_partial, job, {}));
   LV_ASSIGN_OR_RETURN(SearchResult result, SearchIn(*loaded.session, words, options, job, &impl_->pool));
   result.index_s = loaded.index_s;
   return result;
+}
+
+Result<CompareReport> Engine::Compare(const fs::path& video, const CompareOptions& options, const JobContext& job,
+                                      const CompareRowSink& on_row) {
+  const Clock::time_point called = Clock::now();
+  LV_RETURN_IF_ERROR(CheckSampling(options.sampling));
+  LV_RETURN_IF_ERROR(StampFile(video).status());
+  {
+    // The memory of an earlier question's cache counts for the rows.
+    const std::scoped_lock lock(impl_->session_mutex);
+    impl_->session.reset();
+  }
+  Session::Parts parts;
+  LV_ASSIGN_OR_RETURN(parts.bridge, impl_->model.Bridge(job));
+  LV_ASSIGN_OR_RETURN(parts.text, impl_->model.Text(job));
+  parts.arena = &impl_->arena;
+  parts.pool = &impl_->pool;
+  IndexRequest request;
+  request.video = video;
+  request.sampling = options.sampling;
+  request.sampling.latent = 0;
+  request.memory_fallback = true;
+  LV_ASSIGN_OR_RETURN(const IndexOutcome outcome, impl_->indexer.Ensure(request, {job.stop, {}}));
+  StatesMemory states(outcome.index, parts.bridge->config.d_v, [&](const StatesSink& sink) {
+    return impl_->indexer.EncodeStates(video, request.sampling, *outcome.index, {job.stop, {}}, sink);
+  });
+  parts.states = [&states](size_t, const StatesSink& sink) { return states.Read(sink); };
+  LV_ASSIGN_OR_RETURN(CompareReport report, CompareModes(parts, {video.string(), outcome.index}, options, job, on_row));
+  report.index_s = outcome.report.seconds;
+  report.total_s = Seconds(called);
+  return report;
+}
+
+Result<BenchReport> Engine::Bench(const JobContext& job) {
+  BenchParts parts;
+  LV_ASSIGN_OR_RETURN(parts.vit, impl_->model.LoadVit(WeightStore::kBF16, job));
+  LV_ASSIGN_OR_RETURN(const TextPart text, impl_->model.Text(job));
+  parts.decoder = text.decoder;
+  return RunBench(parts, &impl_->pool, job);
+}
+
+Result<BudgetPlan> Engine::PlanBudget(const BudgetRequest& request) {
+  LV_ASSIGN_OR_RETURN(const auto config, impl_->model.Config());
+  BudgetModel model;
+  model.tokens_per_frame = static_cast<int>(config->bridge_shape.tokens_per_frame());
+  model.d_r = static_cast<int>(config->bridge_shape.d_r);
+  model.cuts.assign(config->bridge_shape.cuts.begin(), config->bridge_shape.cuts.end());
+  return SolveBudget(request, model);
 }
 
 Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOptions& options, const JobContext& job,

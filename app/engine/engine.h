@@ -18,6 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "app/engine/bench.h"
+#include "app/engine/budget.h"
+#include "app/engine/compare.h"
 #include "app/engine/events.h"
 #include "app/engine/settings.h"
 #include "core/base/progress.h"
@@ -46,18 +49,20 @@ struct EngineOptions {
 struct IndexOptions {
   SamplingSettings sampling;
   bool rebuild = false;  // throw away what is there
+  // Not 0: an index that is there and keeps at least so many numbers of a latent (kLatentAuto: all) is as good as one
+  // that keeps all.
+  int latent_needed = 0;
 };
 
 struct AskOptions {
   SamplingSettings sampling;
   CacheOptions cache;
   Scope scope = Scope::kFocus;
-  int focus_frames = 8;        // frames attended to under focus, 1..4096
-  std::optional<TimeSpan> at;  // only frames in this span are attended to, and t_q is its middle
-  int max_tokens = 96;         // of the answer
-  bool allow_partial = false;  // answer from what is there of an unfinished index rather than finish it first
-  // Earlier questions and answers, oldest first, which the model reads before the question.
-  std::vector<AskTurn> history;
+  int focus_frames = 8;          // frames attended to under focus, 1..4096
+  std::optional<TimeSpan> at;    // only frames in this span are attended to, and t_q is its middle
+  int max_tokens = 96;           // of the answer
+  bool allow_partial = false;    // answer from what is there of an unfinished index rather than finish it first
+  std::vector<AskTurn> history;  // earlier questions and answers, oldest first, read before the question
   // Where total_s starts; absent: this call. The command line passes ProcessStart().
   std::optional<std::chrono::steady_clock::time_point> started;
 };
@@ -69,6 +74,7 @@ struct AskCallbacks {
 
 struct SearchOptions {
   SamplingSettings sampling;
+  CacheOptions cache;
   int limit = 10;              // moments returned, >= 1
   std::optional<TimeSpan> at;  // only frames in this span
   bool allow_partial = false;  // search what is there of an unfinished index rather than finish it first
@@ -128,6 +134,18 @@ class Engine {
   Result<SearchResult> Search(const std::vector<std::filesystem::path>& videos, std::string_view words,
                               const SearchOptions& options, const JobContext& job = {});
 
+  // Every cache mode side by side on one video (indexing it first where needed): size, speed and what is lost against
+  // mha in fp32, measured now; rows that do not fit into memory are predicted (CompareRow::measured). Rows are given to
+  // `on_row` as they are done, and stand where the call is cancelled later. progress: rows, the reference being one.
+  Result<CompareReport> Compare(const std::filesystem::path& video, const CompareOptions& options,
+                                const JobContext& job = {}, const CompareRowSink& on_row = {});
+
+  // Measures the machine and the kernels; loads the model, with the ViT in bf16. progress: steps.
+  Result<BenchReport> Bench(const JobContext& job = {});
+
+  // SolveBudget for this model; loads config.json only, so that it may follow a slider.
+  Result<BudgetPlan> PlanBudget(const BudgetRequest& request);
+
   // Captions one video or still, event by event in time order, each given to `on_caption` once no later segment can
   // still be merged into it. A Status returned by on_caption ends the call with it. progress: seconds read, then
   // seconds captioned (done counts to 2 x total).
@@ -148,13 +166,10 @@ class Engine {
   // The frames of an index, in order of time, also while it still grows. kNotFound where there is no index yet.
   Result<std::vector<KeptFrame>> KeptFrames(const std::filesystem::path& video, const SamplingSettings& sampling,
                                             const JobContext& job = {});
-  // For each of `times_s` the thumbnail of the kept frame shown then (before the first: the first). Errors as
-  // KeptFrames.
+  // The thumbnail of the kept frame shown at each time (before the first: the first). Errors as KeptFrames.
   Result<std::vector<FramePicture>> Thumbnails(const std::filesystem::path& video, const SamplingSettings& sampling,
-                                            const std::vector<double>& times_s, const JobContext& job = {});
-  // Copies the film within `span` into `out` without decoding, from the keyframe before its start on; the format
-  // follows the extension of `out`, which is replaced once the copy is whole. kUnsupported: the format cannot hold
-  // these streams; kIo.
+                                               const std::vector<double>& times_s, const JobContext& job = {});
+  // Copies the film within `span` into `out` without decoding, from the keyframe before its start on (CopyClip).
   Status CutClip(const std::filesystem::path& video, const TimeSpan& span, const std::filesystem::path& out,
                  const JobContext& job = {});
 

@@ -30,12 +30,6 @@ constexpr auto kWriterPoll = std::chrono::milliseconds(200);
 
 double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
 
-std::vector<uint16_t> ToBF16(const std::vector<float>& values) {
-  std::vector<uint16_t> out(values.size());
-  std::transform(values.begin(), values.end(), out.begin(), FloatToBF16);
-  return out;
-}
-
 DecodeMode ToDecodeMode(Decoding decoding) {
   switch (decoding) {
     case Decoding::kExact:
@@ -61,32 +55,47 @@ struct Chunk {
   std::vector<CacheFileFrame> rows;
 };
 
-// Encodes the frames of one batch into one chunk.
+// The first `kept` of every `width` numbers, as bf16.
+std::vector<uint16_t> FirstToBF16(const std::vector<float>& values, size_t width, size_t kept) {
+  std::vector<uint16_t> out;
+  out.reserve(values.size() / width * kept);
+  for (size_t row = 0; row + width <= values.size(); row += width) {
+    for (size_t j = 0; j < kept; ++j) out.push_back(FloatToBF16(values[row + j]));
+  }
+  return out;
+}
+
+// Encodes the frames of one batch.
 class ChunkEncoder {
  public:
   ChunkEncoder(std::shared_ptr<const VitEncoder> vit, std::shared_ptr<const BridgeWeights> bridge, ThreadPool* pool)
       : vit_(std::move(vit)), bridge_(bridge), frames_(std::move(bridge)), pool_(pool) {}
 
-  Result<Chunk> Encode(const std::vector<IngestFrame>& frames, const std::stop_token& stop) {
-    const size_t image = vit_->config().image;
-    const size_t picture = 3 * image * image;
+  // Frame tokens [tokens_per_frame, d_v] of each frame, given to `sink` in order.
+  Status EncodeStates(const std::vector<IngestFrame>& frames, const std::stop_token& stop,
+                      const std::function<Status(const IngestFrame& frame, const float* states)>& sink) {
+    LV_RETURN_IF_ERROR(EncodePictures(frames, stop));
+    std::vector<float> states(bridge_->config.tokens_per_frame() * bridge_->config.d_v);
     const size_t tokens = vit_->config().tokens() * vit_->config().width;
-    pixels_.resize(frames.size() * picture);
-    vit_tokens_.resize(frames.size() * tokens);
     for (size_t i = 0; i < frames.size(); ++i) {
-      if (frames[i].chw.size() != picture) return InternalError("a frame's pixels do not fit the ViT");
-      std::copy(frames[i].chw.begin(), frames[i].chw.end(), pixels_.begin() + static_cast<ptrdiff_t>(i * picture));
+      frames_.FrameTokens(vit_tokens_.data() + i * tokens, states.data(), pool_);
+      LV_RETURN_IF_ERROR(sink(frames[i], states.data()));
     }
-    LV_RETURN_IF_ERROR(vit_->Encode(pixels_.data(), frames.size(), vit_tokens_.data(), pool_, stop));
+    return Status::Ok();
+  }
 
+  // The chunk of an index that keeps `latent` numbers of each latent.
+  Result<Chunk> Encode(const std::vector<IngestFrame>& frames, size_t latent, const std::stop_token& stop) {
+    LV_RETURN_IF_ERROR(EncodePictures(frames, stop));
+    const size_t tokens = vit_->config().tokens() * vit_->config().width;
     Chunk chunk;
     chunk.owned.resize(frames.size());
     chunk.rows.resize(frames.size());
     for (size_t i = 0; i < frames.size(); ++i) {
       EncodedFrame encoded = frames_.Encode(vit_tokens_.data() + i * tokens, frames[i].time_s, pool_);
       OwnedFrame& own = chunk.owned[i];
-      own.latents = ToBF16(encoded.latents);
-      own.keys = ToBF16(encoded.keys);
+      own.latents = FirstToBF16(encoded.latents, bridge_->config.d_c, latent);
+      own.keys = FirstToBF16(encoded.keys, bridge_->config.d_r, bridge_->config.d_r);
       own.retrieval = std::move(encoded.retrieval);
       if (!frames[i].thumbnail.empty()) {
         LV_ASSIGN_OR_RETURN(own.thumbnail, EncodePicture(frames[i].thumbnail, PictureFormat::kJpeg, kThumbnailQuality));
@@ -105,12 +114,36 @@ class ChunkEncoder {
   }
 
  private:
+  Status EncodePictures(const std::vector<IngestFrame>& frames, const std::stop_token& stop) {
+    const size_t image = vit_->config().image;
+    const size_t picture = 3 * image * image;
+    pixels_.resize(frames.size() * picture);
+    vit_tokens_.resize(frames.size() * vit_->config().tokens() * vit_->config().width);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      if (frames[i].chw.size() != picture) return InternalError("a frame's pixels do not fit the ViT");
+      std::copy(frames[i].chw.begin(), frames[i].chw.end(), pixels_.begin() + static_cast<ptrdiff_t>(i * picture));
+    }
+    return vit_->Encode(pixels_.data(), frames.size(), vit_tokens_.data(), pool_, stop);
+  }
+
   std::shared_ptr<const VitEncoder> vit_;
   std::shared_ptr<const BridgeWeights> bridge_;
   FrameEncoder frames_;
   ThreadPool* pool_;
   std::vector<float> pixels_, vit_tokens_;
 };
+
+IngestOptions ReadingOptions(const SamplingSettings& sampling, const PreprocessSpec& preprocess, int threads) {
+  IngestOptions options;
+  options.reader.decode = ToDecodeMode(sampling.decoding);
+  options.reader.threads = std::max(1, threads);
+  options.sampling.fps = sampling.fps;
+  options.sampling.scenes = sampling.scene_changes;
+  options.sampling.max_frames = static_cast<int64_t>(sampling.max_frames);
+  options.preprocess = preprocess;
+  options.batch = kChunkFrames;
+  return options;
+}
 
 // Whether the video is still the one whose fingerprint was taken.
 Status CheckUnchanged(const fs::path& video, const FileStamp& before) {
@@ -133,8 +166,20 @@ IndexInfo InfoOf(const VideoIndex& index, const fs::path& file, const std::strin
 
 }  // namespace
 
-Result<IndexKey> Indexer::KeyOf(const fs::path& video, const SamplingSettings& sampling, const JobContext& job) {
+Result<SamplingSettings> Indexer::Normal(SamplingSettings sampling) {
   LV_RETURN_IF_ERROR(CheckSampling(sampling));
+  LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
+  const std::vector<size_t>& cuts = config->bridge_shape.cuts;
+  const auto latent = static_cast<size_t>(sampling.latent);
+  if (latent != 0 && std::find(cuts.begin(), cuts.end(), latent) == cuts.end()) {
+    return InvalidArgument("latents of " + std::to_string(latent) + " numbers are no size that this model has");
+  }
+  if (latent == config->bridge_shape.d_c) sampling.latent = 0;
+  return sampling;
+}
+
+Result<IndexKey> Indexer::KeyOf(const fs::path& video, const SamplingSettings& given, const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const SamplingSettings sampling, Normal(given));
   IndexKey key;
   LV_ASSIGN_OR_RETURN(key.fingerprint, Fingerprint(video, job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
@@ -143,11 +188,13 @@ Result<IndexKey> Indexer::KeyOf(const fs::path& video, const SamplingSettings& s
   return key;
 }
 
-Result<IndexInfo> Indexer::Look(const IndexKey& key, const SamplingSettings& sampling) {
+Result<IndexInfo> Indexer::Look(const IndexKey& key, const SamplingSettings& given) {
+  LV_ASSIGN_OR_RETURN(const SamplingSettings sampling, Normal(given));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
   const std::string text = SamplingText(sampling);
   const fs::path file = parts_.folder / key.FileName();
-  const auto index = VideoIndex::Open(file, MakeIndexHeader(key, text, config->bridge_shape));
+  const auto index =
+      VideoIndex::Open(file, MakeIndexHeader(key, text, config->bridge_shape, static_cast<size_t>(sampling.latent)));
   if (index.ok()) return InfoOf(**index, file, text);
   IndexInfo info;
   if (index.status().code() == StatusCode::kDamaged) {
@@ -157,21 +204,25 @@ Result<IndexInfo> Indexer::Look(const IndexKey& key, const SamplingSettings& sam
   return info;
 }
 
-Result<std::shared_ptr<const VideoIndex>> Indexer::Find(const fs::path& video, const SamplingSettings& sampling,
+Result<std::shared_ptr<const VideoIndex>> Indexer::Find(const fs::path& video, const SamplingSettings& given,
                                                         const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const SamplingSettings sampling, Normal(given));
   LV_ASSIGN_OR_RETURN(const IndexKey key, KeyOf(video, sampling, job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
-  return VideoIndex::Open(parts_.folder / key.FileName(),
-                          MakeIndexHeader(key, SamplingText(sampling), config->bridge_shape));
+  return VideoIndex::Open(
+      parts_.folder / key.FileName(),
+      MakeIndexHeader(key, SamplingText(sampling), config->bridge_shape, static_cast<size_t>(sampling.latent)));
 }
 
-Result<IndexOutcome> Indexer::Ensure(const IndexRequest& request, const JobContext& job) {
+Result<IndexOutcome> Indexer::Ensure(IndexRequest request, const JobContext& job) {
   const Clock::time_point started = Clock::now();
+  LV_ASSIGN_OR_RETURN(request.sampling, Normal(request.sampling));
   IndexOutcome outcome;
   LV_ASSIGN_OR_RETURN(outcome.stamp, StampFile(request.video));
   LV_ASSIGN_OR_RETURN(outcome.key, KeyOf(request.video, request.sampling, job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
-  const CacheFileHeader header = MakeIndexHeader(outcome.key, SamplingText(request.sampling), config->bridge_shape);
+  const CacheFileHeader header = MakeIndexHeader(outcome.key, SamplingText(request.sampling), config->bridge_shape,
+                                                 static_cast<size_t>(request.sampling.latent));
 
   auto result = EnsureOnDisk(request, outcome, header, job);
   if (!result.ok() && result.status().code() == StatusCode::kIo && request.memory_fallback) {
@@ -285,24 +336,17 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
   LV_ASSIGN_OR_RETURN(auto vit, parts_.model->Vit(job));
   LV_ASSIGN_OR_RETURN(auto bridge, parts_.model->Bridge(job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
-  if (bridge->config.d_c != header.d_c) return InternalError("the bridge changed while it was used");
+  if (bridge->config.d_c < header.d_c) return InternalError("the bridge changed while it was used");
 
-  IngestOptions options;
-  options.reader.decode = ToDecodeMode(request.sampling.decoding);
-  options.reader.threads = std::max(1, parts_.pool->threads());
-  options.sampling.fps = request.sampling.fps;
-  options.sampling.scenes = request.sampling.scene_changes;
-  options.sampling.max_frames = static_cast<int64_t>(request.sampling.max_frames);
-  options.preprocess = config->preprocess;
+  IngestOptions options = ReadingOptions(request.sampling, config->preprocess, parts_.pool->threads());
   options.thumbnail = kThumbnailSide;
-  options.batch = kChunkFrames;
   options.start_after_s = start_after;
   ChunkEncoder encoder(std::move(vit), std::move(bridge), parts_.pool);
   // The last chunk waits until the video was read to its end: where reading fails on the way, its last frame does not
   // know how long it stands, and it may be shorter than the chunks of a run in one go.
   std::optional<Chunk> held;
   const auto consume = [&](const std::vector<IngestFrame>& frames) -> Status {
-    LV_ASSIGN_OR_RETURN(Chunk chunk, encoder.Encode(frames, job.stop));
+    LV_ASSIGN_OR_RETURN(Chunk chunk, encoder.Encode(frames, header.d_c, job.stop));
     if (held) LV_RETURN_IF_ERROR(append(held->rows));
     held = std::move(chunk);
     return Status::Ok();
@@ -318,6 +362,28 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
   totals.first_time_s = summary.info.first_time_s;
   totals.still = summary.info.still;
   return totals;
+}
+
+Status Indexer::EncodeStates(const fs::path& video, const SamplingSettings& sampling, const VideoIndex& index,
+                             const JobContext& job,
+                             const std::function<Status(size_t frame, const float* states)>& sink) {
+  LV_ASSIGN_OR_RETURN(auto vit, parts_.model->Vit(job));
+  LV_ASSIGN_OR_RETURN(auto bridge, parts_.model->Bridge(job));
+  LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
+  ChunkEncoder encoder(std::move(vit), std::move(bridge), parts_.pool);
+  const Status other = Damaged(video.string() + ": no longer gives the pictures of its index; index it with --rebuild");
+  size_t at = 0;
+  const auto take = [&](const IngestFrame& frame, const float* states) -> Status {
+    // A partial index ends before the video does.
+    if (at == index.frames()) return Status::Ok();
+    if (frame.time_s != index.info(at).time_s) return other;
+    return sink(at++, states);
+  };
+  const IngestOptions options = ReadingOptions(sampling, config->preprocess, parts_.pool->threads());
+  LV_RETURN_IF_ERROR(IngestVideo(video.string(), options, job, [&](const std::vector<IngestFrame>& frames) {
+                       return encoder.EncodeStates(frames, job.stop, take);
+                     }).status());
+  return at == index.frames() ? Status::Ok() : other;
 }
 
 void Indexer::Record(const IndexRequest& request, const IndexOutcome& outcome, double duration_s) {

@@ -54,10 +54,16 @@ class Indexer {
   Result<std::shared_ptr<const VideoIndex>> Find(const std::filesystem::path& video, const SamplingSettings& sampling,
                                                  const JobContext& job);
   // See Engine::Index. progress: seconds of video.
-  Result<IndexOutcome> Ensure(const IndexRequest& request, const JobContext& job);
+  Result<IndexOutcome> Ensure(IndexRequest request, const JobContext& job);
+  // The frame tokens [tokens, d_v] of every frame of an index, in order, made again from the video that it is of, for
+  // mode states. kDamaged where the video does not give the index's frames any more. progress: seconds of video.
+  Status EncodeStates(const std::filesystem::path& video, const SamplingSettings& sampling, const VideoIndex& index,
+                      const JobContext& job, const std::function<Status(size_t frame, const float* states)>& sink);
 
  private:
-  struct Build;  // one pass over a video
+  // The same choice written in one way: all numbers of a latent are 0. kInvalidArgument where the model has no such
+  // size.
+  Result<SamplingSettings> Normal(SamplingSettings sampling);
   Result<IndexOutcome> EnsureOnDisk(const IndexRequest& request, IndexOutcome outcome, const CacheFileHeader& header,
                                     const JobContext& job);
   Result<IndexOutcome> EnsureInMemory(const IndexRequest& request, IndexOutcome outcome, const CacheFileHeader& header,

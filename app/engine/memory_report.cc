@@ -9,15 +9,16 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "app/engine/engine.h"
 
 namespace longview {
 namespace {
 
-// A line "VmRSS:   1234 kB" of /proc/self/status, in bytes.
-uint64_t StatusBytes(const std::string& key) {
-  std::ifstream in("/proc/self/status");
+// A line "VmRSS:   1234 kB" of `path`, in bytes; 0 where there is none.
+uint64_t ProcBytes(const char* path, const std::string& key) {
+  std::ifstream in(path);
   std::string line;
   while (std::getline(in, line)) {
     if (line.rfind(key + ":", 0) != 0) continue;
@@ -40,9 +41,22 @@ MemoryReport MakeMemoryReport(const std::vector<const Arena*>& arenas) {
   for (const auto& [label, held] : bytes) report.items.push_back({label, held});
   std::stable_sort(report.items.begin(), report.items.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  report.resident_bytes = StatusBytes("VmRSS");
-  report.peak_resident_bytes = StatusBytes("VmHWM");
+  report.resident_bytes = ProcBytes("/proc/self/status", "VmRSS");
+  report.peak_resident_bytes = ProcBytes("/proc/self/status", "VmHWM");
   return report;
+}
+
+uint64_t AvailableMemory() {
+  uint64_t available = ProcBytes("/proc/meminfo", "MemAvailable");
+  // A container's own limit: control groups 2, then 1. "max", or a file that is not there, reads as no number.
+  for (const auto& [limit_path, used_path] :
+       {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+        std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
+    uint64_t limit = 0, used = 0;
+    if (!(std::ifstream(limit_path) >> limit) || !(std::ifstream(used_path) >> used)) continue;
+    available = std::min(available, limit > used ? limit - used : 0);
+  }
+  return available;
 }
 
 std::chrono::steady_clock::time_point ProcessStart() {

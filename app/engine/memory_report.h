@@ -13,6 +13,10 @@ namespace longview {
 // numbers from the system (0 where it does not tell).
 MemoryReport MakeMemoryReport(const std::vector<const Arena*>& arenas);
 
+// Bytes that a new allocation may take without others being pushed out to disk: what the system calls available, or
+// what a control group leaves of it.
+uint64_t AvailableMemory();
+
 }  // namespace longview
 
 #endif  // LONGVIEW_APP_ENGINE_MEMORY_REPORT_H_

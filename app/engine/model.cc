@@ -209,13 +209,17 @@ Status Model::RequirePart(const std::string& name, const ModelConfig& config, co
 }
 
 Result<std::shared_ptr<const VitEncoder>> Model::Vit(const JobContext& job) {
-  LV_ASSIGN_OR_RETURN(const auto config, Config());
   const std::scoped_lock lock(vit_mutex_);
   if (vit_ == nullptr) {
-    LV_RETURN_IF_ERROR(RequirePart("vit", *config, config->vit, job));
-    LV_ASSIGN_OR_RETURN(vit_, VitEncoder::Load(PathOf(*config, config->vit), config->vit_shape, store_));
+    LV_ASSIGN_OR_RETURN(vit_, LoadVit(store_, job));
   }
   return vit_;
+}
+
+Result<std::shared_ptr<const VitEncoder>> Model::LoadVit(WeightStore store, const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const auto config, Config());
+  LV_RETURN_IF_ERROR(RequirePart("vit", *config, config->vit, job));
+  return VitEncoder::Load(PathOf(*config, config->vit), config->vit_shape, store);
 }
 
 Result<TextPart> Model::Text(const JobContext& job) {

@@ -72,6 +72,8 @@ class Model {
 
   // Each is loaded at most once, after its SHA-256 was found right. kNotFound, kDamaged: the file and what to do.
   Result<std::shared_ptr<const VitEncoder>> Vit(const JobContext& job);
+  // The ViT with its weights in `store`, loaded anew: for measurements.
+  Result<std::shared_ptr<const VitEncoder>> LoadVit(WeightStore store, const JobContext& job);
   Result<TextPart> Text(const JobContext& job);
   Result<std::shared_ptr<const BridgeWeights>> Bridge(const JobContext& job);
 

@@ -9,52 +9,59 @@ namespace longview {
 
 Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<SessionVideo> videos,
                                                      const CacheOptions& options, const std::stop_token& stop) {
-  LV_RETURN_IF_ERROR(CheckCache(options));
+  LV_ASSIGN_OR_RETURN(CachePlan plan, PlanCache(*parts.bridge, videos, options, stop));
+  return Load(std::move(parts), std::move(videos), std::move(plan), stop);
+}
+
+Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<SessionVideo> videos, CachePlan plan,
+                                                     const std::stop_token& stop) {
   std::shared_ptr<Session> session(new Session());
   session->parts_ = std::move(parts);
-  session->options_ = options;
-  LV_ASSIGN_OR_RETURN(session->mode_, ParseCacheMode(options.mode));
-  LV_ASSIGN_OR_RETURN(session->store_, ParseCacheStore(options.store));
+  session->plan_ = std::move(plan);
   const BridgeConfig& bridge = session->parts_.bridge->config;
   const TextDecoderConfig& decoder = session->parts_.text.decoder->config();
   if (decoder.width != bridge.width || bridge.cross_layers.back() >= static_cast<int>(decoder.layers)) {
     return Damaged("the model's bridge does not fit its text decoder: width " + std::to_string(bridge.width) +
                    " against " + std::to_string(decoder.width) + ", or a cross layer beyond the last");
   }
-  const std::vector<size_t>& cuts = bridge.cuts;
-  if (std::find(cuts.begin(), cuts.end(), static_cast<size_t>(options.latent)) == cuts.end()) {
-    return InvalidArgument("latent " + std::to_string(options.latent) + " is no size that this model was trained for");
-  }
+  LV_ASSIGN_OR_RETURN(CacheBuilder builder, CacheBuilder::Make(session->parts_.bridge, session->plan_.form));
   session->videos_ = std::move(videos);
   for (size_t i = 0; i < session->videos_.size(); ++i) {
-    LV_RETURN_IF_ERROR(session->LoadVideo(session->videos_[i], static_cast<uint32_t>(i), stop));
+    LV_RETURN_IF_ERROR(session->LoadVideo(&builder, static_cast<uint32_t>(i), stop));
   }
+  session->parts_.pool = nullptr;
+  session->parts_.states = {};
   return std::shared_ptr<const Session>(std::move(session));
 }
 
-Status Session::LoadVideo(const SessionVideo& video, uint32_t number, const std::stop_token& stop) {
-  const BridgeConfig& config = parts_.bridge->config;
-  LatentCacheShape shape;
-  shape.d_c = static_cast<size_t>(options_.latent);
-  shape.d_r = config.d_r;
-  shape.store = store_;
-  LV_ASSIGN_OR_RETURN(LatentCache cache, LatentCache::Make(shape, parts_.arena));
-  cache.ExpectTokens(video.index->tokens());
-  const std::vector<uint32_t> shots = video.index->ShotNumbers();
-  for (size_t i = 0; i < video.index->frames(); ++i) {
+Status Session::LoadVideo(CacheBuilder* builder, uint32_t number, const std::stop_token& stop) {
+  const VideoIndex& index = *videos_[number].index;
+  LV_ASSIGN_OR_RETURN(FrameCache cache, FrameCache::Make(builder->shape(), parts_.arena));
+  cache.ExpectBytes(plan_.video_bytes[number]);
+  const auto append = [&](size_t i, const float* states) -> Status {
     if (stop.stop_requested()) return Cancelled();
-    LV_ASSIGN_OR_RETURN(const CacheFileFrame frame, video.index->Frame(i));
-    FrameRows rows;
+    LV_ASSIGN_OR_RETURN(const CacheFileFrame frame, index.Frame(i));
+    IndexedFrame rows;
     rows.time_s = frame.time_s;
     rows.end_s = frame.end_s;
     rows.tokens = frame.tokens;
-    rows.type = CacheStore::kBF16;
     rows.latents = frame.latents.data();
-    rows.latent_stride = config.d_c;
+    rows.stride = index.latent();
     rows.keys = frame.keys.data();
-    LV_RETURN_IF_ERROR(cache.Append(rows));
+    rows.states = states;
+    if (!plan_.numbers.empty()) rows.numbers = plan_.numbers[number][i];
+    return builder->Append(rows, &cache, parts_.pool);
+  };
+  if (plan_.form.mode == CacheMode::kStates) {
+    if (!parts_.states) return Unsupported("cache mode states needs the video itself, which is not at hand here");
+    LV_RETURN_IF_ERROR(parts_.states(number, append));
+  }
+  const std::vector<uint32_t> shots = index.ShotNumbers();
+  for (size_t i = 0; i < index.frames(); ++i) {
+    if (plan_.form.mode != CacheMode::kStates) LV_RETURN_IF_ERROR(append(i, nullptr));
+    const CacheFileFrameInfo& info = index.info(i);
     const bool shot_start = i == 0 || shots[i] != shots[i - 1];
-    frames_.push_back({number, static_cast<uint32_t>(i), frame.time_s, frame.end_s, shots[i], shot_start});
+    frames_.push_back({number, static_cast<uint32_t>(i), info.time_s, info.end_s, shots[i], shot_start});
   }
   caches_.push_back(std::move(cache));
   return Status::Ok();
@@ -62,12 +69,22 @@ Status Session::LoadVideo(const SessionVideo& video, uint32_t number, const std:
 
 CacheStats Session::Stats() const {
   CacheStats stats;
-  stats.mode = options_.mode;
-  stats.store = options_.store;
-  stats.latent = options_.latent;
-  for (const LatentCache& cache : caches_) {
+  stats.mode = plan_.options.mode;
+  stats.store = plan_.options.store;
+  stats.latent = plan_.options.latent;
+  for (const FrameCache& cache : caches_) {
     stats.tokens += cache.tokens();
     stats.bytes += cache.bytes();
+  }
+  if (stats.latent == kLatentAuto) {
+    // The mean over tokens, which is what a size is to be compared with.
+    uint64_t numbers = 0;
+    for (size_t v = 0; v < videos_.size(); ++v) {
+      for (size_t i = 0; i < plan_.numbers[v].size(); ++i) {
+        numbers += uint64_t{plan_.numbers[v][i]} * videos_[v].index->info(i).tokens;
+      }
+    }
+    stats.latent = stats.tokens == 0 ? 0 : static_cast<int>((numbers + stats.tokens / 2) / stats.tokens);
   }
   return stats;
 }
@@ -101,6 +118,13 @@ std::vector<size_t> Session::FramesNear(double time_s, size_t count) const {
 
 Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> frames, double question_time_s,
                                                      ThreadPool* pool) const {
+  CrossBlocksOptions options;
+  options.question_time_s = question_time_s;
+  return Attend(frames, std::move(options), pool);
+}
+
+Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> frames, CrossBlocksOptions options,
+                                                     ThreadPool* pool) const {
   CacheView view;
   std::vector<uint32_t> of_video;
   for (size_t v = 0, at = 0; v < caches_.size(); ++v) {
@@ -110,9 +134,9 @@ Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> fra
     LV_ASSIGN_OR_RETURN(const CacheView part, caches_[v].ViewOf(of_video));
     LV_RETURN_IF_ERROR(view.Append(part));
   }
-  CrossBlocksOptions options;
-  options.mode = mode_;
-  options.question_time_s = question_time_s;
+  std::vector<size_t> layer_cuts = std::move(options.form.layer_cuts);
+  options.form = plan_.form;
+  if (!layer_cuts.empty()) options.form.layer_cuts = std::move(layer_cuts);
   return CrossBlocks::Make(parts_.bridge, std::move(view), options, pool);
 }
 

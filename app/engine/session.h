@@ -1,9 +1,11 @@
-// Session: videos loaded for questions: their latents in memory in the chosen form, and one table of all their frames.
+// Session: videos loaded for questions: what is kept of them in memory in the chosen form, and one table of all their
+// frames.
 #ifndef LONGVIEW_APP_ENGINE_SESSION_H_
 #define LONGVIEW_APP_ENGINE_SESSION_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,22 +13,18 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/cache_plan.h"
 #include "app/engine/events.h"
 #include "app/engine/model.h"
 #include "app/engine/settings.h"
 #include "app/engine/video_index.h"
 #include "attention/bridge/bridge_weights.h"
 #include "attention/bridge/cross_blocks.h"
-#include "attention/mla/latent_cache.h"
+#include "attention/mla/frame_cache.h"
 #include "core/base/arena.h"
 #include "core/base/thread_pool.h"
 
 namespace longview {
-
-struct SessionVideo {
-  std::string name;  // as the caller gave it
-  std::shared_ptr<const VideoIndex> index;
-};
 
 struct SessionFrame {
   uint32_t video = 0;
@@ -37,19 +35,29 @@ struct SessionFrame {
   bool shot_start = false;  // first kept frame of its shot
 };
 
+// Gives every kept frame of a video, in order, its frame tokens [tokens, d_v]: what mode states keeps and no index
+// holds.
+using StatesSink = std::function<Status(size_t frame, const float* states)>;
+using StatesSource = std::function<Status(size_t video, const StatesSink& sink)>;
+
 // Immutable after Load; may be used by several threads at once.
 class Session {
  public:
   struct Parts {
     std::shared_ptr<const BridgeWeights> bridge;
     TextPart text;
-    Arena* arena = nullptr;  // of the caches; outlives the session
+    Arena* arena = nullptr;      // of the caches; outlives the session
+    ThreadPool* pool = nullptr;  // used while loading; may be null
+    StatesSource states;         // asked by mode states alone
   };
 
-  // Fills one latent cache a video. kInvalidArgument for options that do not fit the model; kDamaged names an index
-  // file; kResource where memory is short; kCancelled.
+  // Fills one cache a video. kInvalidArgument for options that do not fit the model; kDamaged names an index file;
+  // kResource where memory is short; kCancelled.
   static Result<std::shared_ptr<const Session>> Load(Parts parts, std::vector<SessionVideo> videos,
                                                      const CacheOptions& options, const std::stop_token& stop);
+  // The same with a plan made of these videos by PlanCache.
+  static Result<std::shared_ptr<const Session>> Load(Parts parts, std::vector<SessionVideo> videos, CachePlan plan,
+                                                     const std::stop_token& stop);
 
   const std::vector<SessionVideo>& videos() const { return videos_; }
   // Every frame in order of (video, time).
@@ -65,18 +73,19 @@ class Session {
   // A hook that attends to these frames (ascending indices), with the question's time. The session must outlive it.
   Result<std::unique_ptr<CrossBlocks>> Attend(std::span<const size_t> frames, double question_time_s,
                                               ThreadPool* pool) const;
+  // The same with more to choose. Of options.form the layers' cuts count alone; the rest is the session's.
+  Result<std::unique_ptr<CrossBlocks>> Attend(std::span<const size_t> frames, CrossBlocksOptions options,
+                                              ThreadPool* pool) const;
 
  private:
   Session() = default;
-  Status LoadVideo(const SessionVideo& video, uint32_t number, const std::stop_token& stop);
+  Status LoadVideo(CacheBuilder* builder, uint32_t number, const std::stop_token& stop);
 
   Parts parts_;
-  CacheOptions options_;
-  CacheMode mode_ = CacheMode::kMla;
-  CacheStore store_ = CacheStore::kBF16;
+  CachePlan plan_;
   std::vector<SessionVideo> videos_;
   std::vector<SessionFrame> frames_;
-  std::vector<LatentCache> caches_;  // one a video
+  std::vector<FrameCache> caches_;  // one a video
 };
 
 }  // namespace longview

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "attention/mla/cache_mode.h"
+
 namespace longview {
 namespace {
 
@@ -51,29 +53,41 @@ Status CheckSampling(const SamplingSettings& options) {
   if (!(options.fps > 0.0) || options.fps > 1000.0) {
     return InvalidArgument("fps " + NumberText(options.fps) + " is not above 0 and at most 1000");
   }
+  if (options.latent < 0 || options.latent > 1024) {
+    return InvalidArgument("an index cannot keep " + std::to_string(options.latent) + " numbers of a latent");
+  }
   return Status::Ok();
 }
 
+Result<int> ParseLatent(std::string_view text) {
+  if (text == "auto") return kLatentAuto;
+  if (const auto preset = LatentPreset(text)) return static_cast<int>(*preset);
+  for (const int latent : {32, 64, 128}) {
+    if (text == std::to_string(latent)) return latent;
+  }
+  return InvalidArgument("latent '" + std::string(text) + "' is none of 32, 64, 128, auto, long, balanced, quality");
+}
+
+std::string LatentName(int latent) { return latent == kLatentAuto ? "auto" : std::to_string(latent); }
+
 Status CheckCache(const CacheOptions& options) {
-  bool known = false;
-  for (const std::string_view mode : {"mla", "mha", "gqa", "mqa"}) known = known || mode == options.mode;
-  if (!known) {
-    return InvalidArgument("cache mode '" + options.mode + "' is none of mla, mha, gqa, mqa");
+  LV_ASSIGN_OR_RETURN(const CacheMode mode, ParseCacheMode(options.mode));
+  LV_RETURN_IF_ERROR(ParseCacheStore(options.store).status());
+  LV_RETURN_IF_ERROR(ParseLatent(LatentName(options.latent)).status());
+  if (options.latent == kLatentAuto && mode != CacheMode::kMla) {
+    return InvalidArgument("latent auto goes with cache mode mla, not with " + options.mode);
   }
-  known = false;
-  for (const std::string_view store : {"bf16", "fp16", "fp32", "int8"}) known = known || store == options.store;
-  if (!known) {
-    return InvalidArgument("store '" + options.store + "' is none of bf16, fp16, fp32, int8");
-  }
-  if (options.latent != 32 && options.latent != 64 && options.latent != 128) {
-    return InvalidArgument("latent " + std::to_string(options.latent) + " is none of 32, 64, 128");
+  if (options.groups < 0 || options.groups > 1024) {
+    return InvalidArgument("groups " + std::to_string(options.groups) + " is not in 0..1024");
   }
   return Status::Ok();
 }
 
 std::string SamplingText(const SamplingSettings& options) {
   return "decode=" + std::string(DecodingName(options.decoding)) + " fps=" + NumberText(options.fps) +
-         " max_frames=" + std::to_string(options.max_frames) + " scenes=" + (options.scene_changes ? "1" : "0");
+         " max_frames=" + std::to_string(options.max_frames) + " scenes=" + (options.scene_changes ? "1" : "0") +
+         // Left out where all are kept, so that indexes made before there was a choice keep their names.
+         (options.latent == 0 ? "" : " latent=" + std::to_string(options.latent));
 }
 
 std::string SamplingHash(const SamplingSettings& options) {

@@ -36,14 +36,24 @@ struct SamplingSettings {
   bool scene_changes = true;  // also the first picture after each change of shot
   uint64_t max_frames = 0;    // kept frames at most, spread over the video by lowering fps; 0: no limit
   Decoding decoding = Decoding::kExact;
+  int latent = 0;  // numbers of a latent that the index keeps, one of the model's cuts; 0: all
 };
 
-// How the cache is held in memory while answering; made from the index, which is always 128 + 32 in bf16.
+// CacheOptions::latent: each frame keeps as many numbers as it needs.
+inline constexpr int kLatentAuto = -1;
+
+// How the cache is held in memory while answering; made from the index.
 struct CacheOptions {
-  std::string mode = "mla";    // mla, mha, gqa, mqa (more as the attention unit learns them)
+  std::string mode = "mla";    // mla, mla_layers, mha, gqa, mqa, states
   std::string store = "bf16";  // bf16, fp16, fp32, int8
-  int latent = 128;            // numbers of a latent used: 32, 64 or 128
+  int latent = 128;            // numbers of a latent used: 32, 64, 128, or kLatentAuto (mla only)
+  int groups = 0;              // key-value groups of gqa; 0: the model's
 };
+
+// "long", "balanced", "quality", "auto", "32", "64", "128" as CacheOptions::latent. kInvalidArgument lists them.
+Result<int> ParseLatent(std::string_view text);
+// "auto" or the number.
+std::string LatentName(int latent);
 
 // kInvalidArgument names the option, its value and what is allowed.
 Status CheckSampling(const SamplingSettings& options);

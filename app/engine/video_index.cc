@@ -19,7 +19,8 @@ std::string Dump(const nlohmann::json& json) {
 
 }  // namespace
 
-CacheFileHeader MakeIndexHeader(const IndexKey& key, const std::string& sampling_text, const BridgeConfig& bridge) {
+CacheFileHeader MakeIndexHeader(const IndexKey& key, const std::string& sampling_text, const BridgeConfig& bridge,
+                                size_t latent) {
   CacheFileHeader header;
   // nlohmann sorts the keys, so equal choices give equal bytes.
   header.key = Dump({{"format", kFormat},
@@ -27,7 +28,7 @@ CacheFileHeader MakeIndexHeader(const IndexKey& key, const std::string& sampling
                      {"model", key.model},
                      {"settings", key.settings},
                      {"sampling", sampling_text}});
-  header.d_c = static_cast<uint32_t>(bridge.d_c);
+  header.d_c = static_cast<uint32_t>(latent == 0 ? bridge.d_c : latent);
   header.d_r = static_cast<uint32_t>(bridge.d_r);
   header.retrieval_width = bridge.retrieval ? static_cast<uint32_t>(bridge.retrieval->width) : 0;
   return header;
@@ -120,6 +121,8 @@ std::shared_ptr<const VideoIndex> VideoIndex::FromMemory(std::shared_ptr<const M
 }
 
 size_t VideoIndex::frames() const { return memory_ != nullptr ? memory_->frames() : reader_->frames(); }
+
+size_t VideoIndex::latent() const { return memory_ != nullptr ? memory_->header().d_c : reader_->header().d_c; }
 
 uint64_t VideoIndex::bytes() const { return memory_ != nullptr ? memory_->bytes() : reader_->bytes(); }
 

@@ -24,7 +24,9 @@ inline constexpr uint32_t kFrameShotStart = 1;  // the first kept frame of a sho
 inline constexpr uint32_t kFrameKey = 2;        // was coded as a keyframe
 
 // The header of an index: its key text is the JSON of key and settings.
-CacheFileHeader MakeIndexHeader(const IndexKey& key, const std::string& sampling_text, const BridgeConfig& bridge);
+// `latent`: numbers of a latent that are kept; 0: the bridge's d_c.
+CacheFileHeader MakeIndexHeader(const IndexKey& key, const std::string& sampling_text, const BridgeConfig& bridge,
+                                size_t latent);
 // The reverse of the key text, for a library that knows a file by its content only. kDamaged.
 Result<IndexKey> ParseIndexKey(const std::string& key_text, std::string* sampling_text);
 
@@ -43,6 +45,7 @@ class MemoryFrames {
   explicit MemoryFrames(const CacheFileHeader& header) : header_(header) {}
   Status Append(std::span<const CacheFileFrame> frames);
   size_t frames() const { return infos_.size(); }
+  const CacheFileHeader& header() const { return header_; }
   const CacheFileFrameInfo& info(size_t index) const { return infos_[index]; }
   CacheFileFrame Frame(size_t index) const;
   size_t bytes() const;
@@ -69,6 +72,8 @@ class VideoIndex {
 
   size_t frames() const;
   uint64_t tokens() const { return tokens_; }
+  // Numbers kept of a latent.
+  size_t latent() const;
   uint64_t bytes() const;
   bool complete() const { return complete_; }
   bool in_memory() const { return memory_ != nullptr; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -16,27 +17,21 @@ namespace {
 constexpr float kNormEpsilon = 1e-5f;      // of the blocks' norms
 constexpr float kTextNormEpsilon = 1e-6f;  // keeps a hidden state of zeros from dividing by zero
 
-Status CheckCuts(const BridgeConfig& config, const CacheView& view, const std::vector<size_t>& layer_cuts) {
-  const auto is_cut = [&](size_t n) {
-    return std::find(config.cuts.begin(), config.cuts.end(), n) != config.cuts.end();
+Status CheckView(const BridgeConfig& config, const CacheView& view, const CrossBlocksOptions& options) {
+  LV_RETURN_IF_ERROR(CheckForm(config, options.form));
+  if (options.reference && options.form.mode != CacheMode::kMla) {
+    return InvalidArgument("the reference expands latents, not a cache of mode " +
+                           std::string(CacheModeName(options.form.mode)));
+  }
+  const FrameCacheShape expected = FormVectors(config, options.form);
+  if (view.shape == expected) return Status::Ok();
+  const auto numbers = [](const FrameCacheShape& shape) {
+    return std::to_string(shape.vectors.size()) + " vectors of " + std::to_string(shape.vectors[0]) + " + " +
+           std::to_string(shape.d_r) + " numbers in " + std::string(CacheStoreName(shape.store));
   };
-  if (view.d_r != config.d_r || !is_cut(view.d_c)) {
-    return InvalidArgument("a cache of " + std::to_string(view.d_c) + " + " + std::to_string(view.d_r) +
-                           " numbers a token does not fit the bridge, whose latents have " +
-                           std::to_string(config.d_c) + " and time keys " + std::to_string(config.d_r));
-  }
-  if (layer_cuts.empty()) return Status::Ok();
-  if (layer_cuts.size() != config.cross_layers.size()) {
-    return InvalidArgument(std::to_string(layer_cuts.size()) + " cuts for " +
-                           std::to_string(config.cross_layers.size()) + " cross-attention layers");
-  }
-  for (const size_t cut : layer_cuts) {
-    if (!is_cut(cut) || cut > view.d_c) {
-      return InvalidArgument("a layer cannot use " + std::to_string(cut) + " numbers of latents of " +
-                             std::to_string(view.d_c));
-    }
-  }
-  return Status::Ok();
+  return InvalidArgument("a cache of " + numbers(view.shape) + " a token is not what mode " +
+                         std::string(CacheModeName(options.form.mode)) +
+                         " keeps for this bridge: " + numbers(expected));
 }
 
 }  // namespace
@@ -46,15 +41,63 @@ struct CrossBlocks::Impl {
   CacheView view;
   CrossBlocksOptions options;
   ThreadPool* pool = nullptr;
-  std::vector<double> evidence;  // [frames]: sums over layers and rows
-  double rows_seen = 0.0;        // rows x layers that were summed
+  std::vector<double> evidence;    // [frames]: sums over layers and rows
+  double rows_seen = 0.0;          // rows x layers that were summed
+  std::vector<CrossAttnRun> runs;  // of the vectors named by run_keys and run_values
+  size_t run_keys = SIZE_MAX, run_values = SIZE_MAX;
   // Scratch of one call, kept because decoding calls once a layer and token.
-  std::vector<float> x, q, q_time, q_c, sink, mixed, lse, mass, heads_out, wide;
+  std::vector<float> x, q, q_time, q_c, states, sink, mixed, lse, mass, heads_out, wide;
+  std::vector<float> group_q, group_time, group_sink, group_out;
 
-  Status Attend(const CrossLayerWeights& layer, size_t cut, size_t rows);
+  Status Attend(size_t layer, size_t rows);
+  Status AttendAbsorbed(size_t layer, size_t rows);
+  Status AttendProjected(size_t layer, size_t rows);
+  Status AttendReference(size_t layer, size_t rows);
+  size_t CutOf(size_t layer) const;
+  CrossAttnParams Params(size_t keys, size_t values, size_t width, size_t queries);
+  void CountMass(double share);
   void Absorb(const CrossLayerWeights& layer, size_t cut, size_t rows);
   void Unabsorb(const CrossLayerWeights& layer, size_t cut, size_t rows);
 };
+
+// Numbers of a latent that a layer uses.
+size_t CrossBlocks::Impl::CutOf(size_t layer) const {
+  const CacheForm& form = options.form;
+  if (!form.layer_cuts.empty()) return form.layer_cuts[layer];
+  return form.latent == 0 ? weights->config.d_c : form.latent;
+}
+
+// A call over vectors `keys` and `values`, which keep `width` numbers; queries and outputs are the caller's to set.
+CrossAttnParams CrossBlocks::Impl::Params(size_t keys, size_t values, size_t width, size_t queries) {
+  const BridgeConfig& c = weights->config;
+  if (keys != run_keys || values != run_values) {
+    runs = view.Runs(keys, values);
+    run_keys = keys;
+    run_values = values;
+  }
+  lse.resize(queries);
+  CrossAttnParams params;
+  params.queries = queries;
+  params.d_c = width;
+  params.d_r = c.d_r;
+  params.scale = 1.0f / std::sqrt(static_cast<float>(c.d_k + c.d_r));
+  params.store = view.shape.store;
+  params.runs = runs.data();
+  params.run_count = runs.size();
+  params.q_r = q_time.data();
+  params.sink = sink.data();
+  params.lse = lse.data();
+  if (options.collect_evidence) {
+    mass.resize(runs.size());
+    params.run_mass = mass.data();
+  }
+  return params;
+}
+
+void CrossBlocks::Impl::CountMass(double share) {
+  if (!options.collect_evidence) return;
+  for (size_t i = 0; i < mass.size(); ++i) evidence[i] += static_cast<double>(mass[i]) * share;
+}
 
 // q_c[query, cut] = q[query, d_k] . uk[head]: the key projection moves to the query.
 void CrossBlocks::Impl::Absorb(const CrossLayerWeights& layer, size_t cut, size_t rows) {
@@ -77,59 +120,105 @@ void CrossBlocks::Impl::Unabsorb(const CrossLayerWeights& layer, size_t cut, siz
   }
 }
 
-// From the normed rows in x to heads_out [rows, heads * d_k].
-Status CrossBlocks::Impl::Attend(const CrossLayerWeights& layer, size_t cut, size_t rows) {
+// One sweep for all heads: over latents, or over the frame tokens that they are made from.
+Status CrossBlocks::Impl::AttendAbsorbed(size_t layer, size_t rows) {
   const BridgeConfig& c = weights->config;
+  const CrossLayerWeights& w = weights->cross[layer];
+  const size_t queries = rows * c.heads;
+  const bool of_states = options.form.mode == CacheMode::kStates;
+  // States have no cut: a latent's numbers beyond it are absorbed as zeros.
+  const size_t cut = CutOf(layer), width = of_states ? c.d_c : cut;
+  Absorb(w, cut, rows);
+  const size_t vector = options.form.mode == CacheMode::kMlaLayers ? layer : 0;
+  mixed.resize(queries * width);
+  CrossAttnParams params = Params(vector, vector, of_states ? c.d_v : cut, queries);
+  params.q_c = q_c.data();
+  params.out = mixed.data();
+  if (!of_states) {
+    LV_RETURN_IF_ERROR(CrossAttn(params, options.kernel, pool));
+    Unabsorb(w, cut, rows);
+    CountMass(static_cast<double>(rows));
+    return Status::Ok();
+  }
+  std::vector<float> whole(queries * width, 0.0f);
+  for (size_t i = 0; i < queries; ++i) std::copy_n(q_c.data() + i * cut, cut, whole.data() + i * width);
+  states.resize(2 * queries * c.d_v);
+  weights->compressor.ToStates(whole.data(), queries, states.data());
+  params.q_c = states.data();
+  params.out = states.data() + queries * c.d_v;
+  LV_RETURN_IF_ERROR(CrossAttn(params, options.kernel, pool));
+  weights->compressor.FromStates(params.out, queries, whole.data());
+  for (size_t i = 0; i < queries; ++i) std::copy_n(whole.data() + i * width, cut, mixed.data() + i * cut);
+  Unabsorb(w, cut, rows);
+  CountMass(static_cast<double>(rows));
+  return Status::Ok();
+}
+
+// One sweep for each group of heads over its own keys and values.
+Status CrossBlocks::Impl::AttendProjected(size_t layer, size_t rows) {
+  const BridgeConfig& c = weights->config;
+  const size_t groups = FormGroups(c, options.form);
+  const size_t heads = c.heads / groups, queries = rows * heads;
+  group_q.resize(queries * c.d_k);
+  group_time.resize(queries * c.d_r);
+  group_sink.resize(queries);
+  group_out.resize(queries * c.d_k);
+  for (size_t g = 0; g < groups; ++g) {
+    for (size_t row = 0; row < rows; ++row) {
+      const size_t from = row * c.heads + g * heads, to = row * heads;
+      std::copy_n(q.data() + from * c.d_k, heads * c.d_k, group_q.data() + to * c.d_k);
+      std::copy_n(q_time.data() + from * c.d_r, heads * c.d_r, group_time.data() + to * c.d_r);
+      std::copy_n(sink.data() + from, heads, group_sink.data() + to);
+    }
+    const size_t keys = 2 * (layer * groups + g);
+    CrossAttnParams params = Params(keys, keys + 1, c.d_k, queries);
+    params.q_c = group_q.data();
+    params.q_r = group_time.data();
+    params.sink = group_sink.data();
+    params.out = group_out.data();
+    LV_RETURN_IF_ERROR(CrossAttn(params, options.kernel, pool));
+    CountMass(static_cast<double>(rows) / static_cast<double>(groups));
+    for (size_t row = 0; row < rows; ++row) {
+      std::copy_n(group_out.data() + row * heads * c.d_k, heads * c.d_k,
+                  heads_out.data() + (row * c.heads + g * heads) * c.d_k);
+    }
+  }
+  return Status::Ok();
+}
+
+Status CrossBlocks::Impl::AttendReference(size_t layer, size_t rows) {
+  const BridgeConfig& c = weights->config;
+  const CrossAttnParams params = Params(0, 0, CutOf(layer), rows * c.heads);
+  CrossAttnExpanded expanded;
+  expanded.q = q.data();
+  expanded.uk = weights->cross[layer].uk.data();
+  expanded.uv = weights->cross[layer].uv.data();
+  expanded.u_stride = c.d_c;
+  expanded.rows = rows;
+  expanded.heads = c.heads;
+  expanded.d_k = c.d_k;
+  expanded.out = heads_out.data();
+  LV_RETURN_IF_ERROR(CrossAttnExpandedReference(params, expanded, pool));
+  CountMass(static_cast<double>(rows));
+  return Status::Ok();
+}
+
+// From the normed rows in x to heads_out [rows, heads * d_k].
+Status CrossBlocks::Impl::Attend(size_t layer, size_t rows) {
+  const BridgeConfig& c = weights->config;
+  const CrossLayerWeights& w = weights->cross[layer];
   const size_t queries = rows * c.heads;
   q.resize(queries * c.d_k);
   q_time.resize(queries * c.d_r);
-  layer.q.Forward(x.data(), c.width, rows, q.data(), c.heads * c.d_k, pool);
-  layer.q_time.Forward(x.data(), c.width, rows, q_time.data(), c.heads * c.d_r, pool);
+  w.q.Forward(x.data(), c.width, rows, q.data(), c.heads * c.d_k, pool);
+  w.q_time.Forward(x.data(), c.width, rows, q_time.data(), c.heads * c.d_r, pool);
   weights->rope.Apply(options.question_time_s, q_time.data(), queries, c.d_r);
-
   sink.resize(queries);
-  for (size_t i = 0; i < queries; ++i) sink[i] = layer.sink[i % c.heads];
-  lse.resize(queries);
+  for (size_t i = 0; i < queries; ++i) sink[i] = w.sink[i % c.heads];
   heads_out.resize(queries * c.d_k);
-  CrossAttnParams params;
-  params.q_r = q_time.data();
-  params.queries = queries;
-  params.d_c = cut;
-  params.d_r = c.d_r;
-  params.scale = 1.0f / std::sqrt(static_cast<float>(c.d_k + c.d_r));
-  params.store = view.store;
-  params.runs = view.runs.data();
-  params.run_count = view.runs.size();
-  params.sink = sink.data();
-  params.lse = lse.data();
-  if (options.collect_evidence) {
-    mass.resize(view.runs.size());
-    params.run_mass = mass.data();
-  }
-  if (options.mode == CacheMode::kMha) {
-    CrossAttnExpanded expanded;
-    expanded.q = q.data();
-    expanded.uk = layer.uk.data();
-    expanded.uv = layer.uv.data();
-    expanded.u_stride = c.d_c;
-    expanded.rows = rows;
-    expanded.heads = c.heads;
-    expanded.d_k = c.d_k;
-    expanded.out = heads_out.data();
-    LV_RETURN_IF_ERROR(CrossAttnExpandedReference(params, expanded, pool));
-  } else {
-    Absorb(layer, cut, rows);
-    mixed.resize(queries * cut);
-    params.q_c = q_c.data();
-    params.out = mixed.data();
-    LV_RETURN_IF_ERROR(CrossAttn(params, options.kernel, pool));
-    Unabsorb(layer, cut, rows);
-  }
-  if (options.collect_evidence) {
-    for (size_t i = 0; i < mass.size(); ++i) evidence[i] += static_cast<double>(mass[i]) * static_cast<double>(rows);
-    rows_seen += static_cast<double>(rows);
-  }
-  return Status::Ok();
+  rows_seen += static_cast<double>(rows);
+  if (options.reference) return AttendReference(layer, rows);
+  return IsProjected(options.form.mode) ? AttendProjected(layer, rows) : AttendAbsorbed(layer, rows);
 }
 
 CrossBlocks::CrossBlocks(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -137,14 +226,10 @@ CrossBlocks::~CrossBlocks() = default;
 
 Result<std::unique_ptr<CrossBlocks>> CrossBlocks::Make(std::shared_ptr<const BridgeWeights> weights, CacheView view,
                                                        const CrossBlocksOptions& options, ThreadPool* pool) {
-  if (options.mode != CacheMode::kMla && options.mode != CacheMode::kMha) {
-    return Unsupported("cache mode " + std::string(CacheModeName(options.mode)) +
-                       " cannot be attended to here: use mla or mha");
-  }
   if (!std::isfinite(options.question_time_s)) return InvalidArgument("the question's time is not finite");
-  if (view.tokens > 0) LV_RETURN_IF_ERROR(CheckCuts(weights->config, view, options.layer_cuts));
+  if (view.tokens > 0) LV_RETURN_IF_ERROR(CheckView(weights->config, view, options));
   auto impl = std::make_unique<Impl>();
-  impl->evidence.assign(view.runs.size(), 0.0);
+  impl->evidence.assign(view.frames.size(), 0.0);
   impl->weights = std::move(weights);
   impl->view = std::move(view);
   impl->options = options;
@@ -164,11 +249,10 @@ Status CrossBlocks::BeforeLayer(int layer, float* h, size_t rows, size_t width) 
                            " numbers, the text decoder has " + std::to_string(width));
   }
   const size_t index = static_cast<size_t>(found - s.weights->cross.begin());
-  const size_t cut = s.options.layer_cuts.empty() ? s.view.d_c : s.options.layer_cuts[index];
 
   s.x.resize(rows * width);
   RmsNorm(h, width, found->norm_weight.data(), kNormEpsilon, rows, width, s.x.data(), width);
-  LV_RETURN_IF_ERROR(s.Attend(*found, cut, rows));
+  LV_RETURN_IF_ERROR(s.Attend(index, rows));
   found->o.Forward(s.heads_out.data(), c.heads * c.d_k, rows, s.x.data(), width, s.pool);
   Add(s.x.data(), rows * width, h);
 

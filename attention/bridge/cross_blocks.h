@@ -1,4 +1,4 @@
-// CrossBlocks: the bridge's cross-attention inside a text decoder, over the latent cache of one or several videos.
+// CrossBlocks: the bridge's cross-attention inside a text decoder, over the cache of one or several videos in any form.
 #ifndef LONGVIEW_ATTENTION_BRIDGE_CROSS_BLOCKS_H_
 #define LONGVIEW_ATTENTION_BRIDGE_CROSS_BLOCKS_H_
 
@@ -8,29 +8,31 @@
 #include <vector>
 
 #include "attention/bridge/bridge_weights.h"
+#include "attention/bridge/cache_form.h"
 #include "attention/decoder/layer_hook.h"
 #include "attention/kernels/cross_attn.h"
 #include "attention/mla/cache_mode.h"
-#include "attention/mla/latent_cache.h"
+#include "attention/mla/frame_cache.h"
 #include "core/base/status.h"
 #include "core/base/thread_pool.h"
 
 namespace longview {
 
 struct CrossBlocksOptions {
-  // kMla: absorbed. kMha: keys and values expanded from the latents in fp32, the reference. Others: kUnsupported here.
-  CacheMode mode = CacheMode::kMla;
-  CrossAttnKernel kernel = CrossAttnKernel::kAuto;  // of kMla
-  double question_time_s = 0.0;                     // t_q: the time that the question names, 0 where it names none
-  std::vector<size_t> layer_cuts;  // latent numbers used by each cross layer; empty: all that the view has
-  bool collect_evidence = true;    // costs a few per cent of the sweep
+  CacheForm form;  // that the view was built in
+  // mha in fp32 from a cache of latents (form kMla): keys and values are expanded block by block and never held whole,
+  // so that it exists at any length. What every form is held against; slow.
+  bool reference = false;
+  CrossAttnKernel kernel = CrossAttnKernel::kAuto;
+  double question_time_s = 0.0;  // t_q: the time that the question names, 0 where it names none
+  bool collect_evidence = true;  // costs a few per cent of the sweep
 };
 
 // One conversation's hook: not thread-safe, holds what it has seen. The weights, the view and the caches behind it must
 // outlive it (the view is copied, its memory is the caches'). `pool` may be null.
 class CrossBlocks : public LayerHook {
  public:
-  // kInvalidArgument where view and bridge do not fit (d_r, a latent size that is none of the bridge's cuts).
+  // kInvalidArgument where the view does not hold what the form says, or the form does not fit the bridge.
   static Result<std::unique_ptr<CrossBlocks>> Make(std::shared_ptr<const BridgeWeights> weights, CacheView view,
                                                    const CrossBlocksOptions& options, ThreadPool* pool);
   ~CrossBlocks() override;

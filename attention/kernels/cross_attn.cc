@@ -91,6 +91,7 @@ Floats NewFloats(size_t count) { return Floats(static_cast<float*>(NewAligned(co
 // What a call needs beside its parameters.
 struct Work {
   size_t queries = 0, c_width = 0, r_width = 0, mass_stride = 0, parts = 0;
+  size_t value_at = 0, row_width = 0;
   std::vector<size_t> part_begin;  // [parts + 1], runs
   Floats q;                        // [queries, c_width + r_width]
   Halves q_bf16;                   // the same
@@ -177,7 +178,7 @@ void Merge(const CrossAttnParams& params, Work* work) {
 // Scratch of one thread: the tile and the probabilities.
 struct Scratch {
   explicit Scratch(const Work& work)
-      : tile(NewFloats(kSweepTile * (work.c_width + work.r_width))), p(NewFloats(work.queries * kSweepTile)) {}
+      : tile(NewFloats(kSweepTile * work.row_width)), p(NewFloats(work.queries * kSweepTile)) {}
   bool ok() const { return tile != nullptr && p != nullptr; }
   Floats tile, p;
 };
@@ -198,6 +199,8 @@ Status SweepAll(const CrossAttnParams& params, const SweepKernel& kernel, Thread
       task.queries = work->queries;
       task.c_width = work->c_width;
       task.r_width = work->r_width;
+      task.value_at = work->value_at;
+      task.row_width = work->row_width;
       task.q = work->q.get();
       task.q_bf16 = work->q_bf16.get();
       task.tile = scratch[static_cast<size_t>(slot)].tile.get();
@@ -234,6 +237,19 @@ void SumMass(const CrossAttnParams& params, const SweepKernel& kernel, ThreadPoo
   }
 }
 
+// Whether tokens have values beside their latents; said by the first run that has tokens.
+bool ValuesApart(const CrossAttnParams& params) {
+  const CrossAttnRun* end = params.runs + params.run_count;
+  const CrossAttnRun* run = std::find_if(params.runs, end, [](const CrossAttnRun& r) { return r.tokens > 0; });
+  return run != end && run->values != nullptr;
+}
+
+// Whether tokens have factors that bf16 dot products of rows as stored would leave out.
+bool HasFactors(const CrossAttnParams& params) {
+  return std::any_of(params.runs, params.runs + params.run_count,
+                     [](const CrossAttnRun& run) { return run.scales != nullptr || run.value_scales != nullptr; });
+}
+
 Status Wrong(const std::string& what) { return InvalidArgument("cross-attention: " + what); }
 
 Status CheckRun(const CrossAttnParams& params, size_t index) {
@@ -244,6 +260,10 @@ Status CheckRun(const CrossAttnParams& params, size_t index) {
   if (run.keys == nullptr && params.d_r > 0) return Wrong(at + " has no time keys");
   if (run.scales == nullptr && params.store == CacheStore::kI8) return Wrong(at + " has no scales");
   if (run.d_c == 0 || run.latent_stride < run.d_c) return Wrong(at + ": d_c and latent_stride do not fit");
+  if ((run.values != nullptr) != ValuesApart(params)) return Wrong(at + ": all runs have values apart, or none");
+  if (run.values != nullptr && run.value_scales == nullptr && params.store == CacheStore::kI8) {
+    return Wrong(at + " has no scales of its values");
+  }
   return Status::Ok();
 }
 
@@ -329,8 +349,8 @@ Status CrossAttn(const CrossAttnParams& params, CrossAttnKernel kernel, ThreadPo
     return Status::Ok();
   }
 
-  // Dot products of pairs want whole vectors of 32.
-  if (kernel == CrossAttnKernel::kAvx512Bf16 && (params.d_c % 32 != 0 || params.d_r % 32 != 0)) {
+  // Dot products of pairs want whole vectors of 32, and rows that count as they are stored.
+  if (kernel == CrossAttnKernel::kAvx512Bf16 && (params.d_c % 32 != 0 || params.d_r % 32 != 0 || HasFactors(params))) {
     kernel = CrossAttnKernel::kAvx512;
   }
   return internal::SweepAndMerge(params, KernelOf(kernel), pool);
@@ -341,6 +361,8 @@ Status internal::SweepAndMerge(const CrossAttnParams& params, const SweepKernel&
   work.queries = RoundUp(params.queries, kSweepQueryGroup);
   work.c_width = RoundUp(params.d_c, kSweepPad);
   work.r_width = RoundUp(params.d_r, kSweepPad);
+  work.value_at = params.run_count > 0 && ValuesApart(params) ? work.c_width + work.r_width : 0;
+  work.row_width = work.value_at == 0 ? work.c_width + work.r_width : work.value_at + work.c_width;
   work.mass_stride = RoundUp(work.queries, kSweepPad);
   MakeParts(params, &work);
   if (!work.Allocate(params)) return ResourceError("no memory for the attention's work space");

@@ -67,8 +67,8 @@ HWY_INLINE void RoundRow(const float* HWY_RESTRICT p, size_t n, uint16_t* HWY_RE
   }
 }
 
-// p[3, kSweepTile] at four tokens = q[3, width] . k[4, width].
-HWY_INLINE void DotScore3x4(const uint16_t* HWY_RESTRICT q, const uint16_t* HWY_RESTRICT k, size_t width,
+// p[3, kSweepTile] at four tokens = q[3, width] . k[4, width]; q dense, k with rows of `stride`.
+HWY_INLINE void DotScore3x4(const uint16_t* HWY_RESTRICT q, const uint16_t* HWY_RESTRICT k, size_t width, size_t stride,
                             float* HWY_RESTRICT p) {
   const U16 d;
   VF s00 = hn::Zero(F()), s01 = s00, s02 = s00, s03 = s00;
@@ -80,15 +80,15 @@ HWY_INLINE void DotScore3x4(const uint16_t* HWY_RESTRICT q, const uint16_t* HWY_
     s00 = DotPairs(s00, t, q0);
     s10 = DotPairs(s10, t, q1);
     s20 = DotPairs(s20, t, q2);
-    t = hn::Load(d, k + width + i);
+    t = hn::Load(d, k + stride + i);
     s01 = DotPairs(s01, t, q0);
     s11 = DotPairs(s11, t, q1);
     s21 = DotPairs(s21, t, q2);
-    t = hn::Load(d, k + 2 * width + i);
+    t = hn::Load(d, k + 2 * stride + i);
     s02 = DotPairs(s02, t, q0);
     s12 = DotPairs(s12, t, q1);
     s22 = DotPairs(s22, t, q2);
-    t = hn::Load(d, k + 3 * width + i);
+    t = hn::Load(d, k + 3 * stride + i);
     s03 = DotPairs(s03, t, q0);
     s13 = DotPairs(s13, t, q1);
     s23 = DotPairs(s23, t, q2);
@@ -136,35 +136,40 @@ HWY_INLINE void DotAccumulate3x2(const uint16_t* HWY_RESTRICT p, const uint16_t*
 // Rows of bf16. Outputs lie interleaved as the pairs do until Finish puts them in order.
 struct Bf16Tile {
   const SweepTask& task;
-  const size_t width;
-  uint16_t* const rows;   // [kSweepTile, width]
+  const size_t width;     // of what a query is multiplied with
+  uint16_t* const rows;   // [kSweepTile, row_width]
   uint16_t* const pairs;  // [kSweepTile / 2, 2 * c_width]
 
   explicit Bf16Tile(const SweepTask& t)
       : task(t),
         width(t.c_width + t.r_width),
         rows(reinterpret_cast<uint16_t*>(t.tile)),
-        pairs(rows + kSweepTile * width) {}
+        pairs(rows + kSweepTile * t.row_width) {}
 
   // Not forced inline: SweepRuns is compiled without the bf16 instructions.
   void Put(const CrossAttnRun& run, size_t token, size_t row) {
     const CrossAttnParams& params = *task.params;
     const size_t n = HWY_MIN(static_cast<size_t>(run.d_c), params.d_c);
-    uint16_t* to = rows + row * width;
-    std::memcpy(to, static_cast<const uint16_t*>(run.latents) + token * run.latent_stride, n * sizeof(uint16_t));
-    std::memset(to + n, 0, (params.d_c - n) * sizeof(uint16_t));
+    uint16_t* to = rows + row * task.row_width;
+    PutVector(run.latents, token * run.latent_stride, n, to);
+    if (task.value_at > 0) PutVector(run.values, token * run.latent_stride, n, to + task.value_at);
     std::memcpy(to + task.c_width, static_cast<const uint16_t*>(run.keys) + token * params.d_r,
                 params.d_r * sizeof(uint16_t));
+  }
+
+  void PutVector(const void* from, size_t at, size_t n, uint16_t* to) {
+    std::memcpy(to, static_cast<const uint16_t*>(from) + at, n * sizeof(uint16_t));
+    std::memset(to + n, 0, (task.params->d_c - n) * sizeof(uint16_t));
   }
 
   void Interleave(size_t count) {
     const U16 d;
     const size_t lanes = hn::Lanes(d);
     for (size_t t = 0; t < count; ++t) {
-      const uint16_t* even = rows + 2 * t * width;
+      const uint16_t* even = rows + 2 * t * task.row_width + task.value_at;
       uint16_t* to = pairs + t * 2 * task.c_width;
       for (size_t i = 0; i < task.c_width; i += lanes) {
-        const VU16 a = hn::Load(d, even + i), b = hn::Load(d, even + width + i);
+        const VU16 a = hn::Load(d, even + i), b = hn::Load(d, even + task.row_width + i);
         hn::Store(hn::InterleaveLower(d, a, b), d, to + 2 * i);
         hn::Store(hn::InterleaveUpper(d, a, b), d, to + 2 * i + lanes);
       }
@@ -174,7 +179,7 @@ struct Bf16Tile {
   void Attend(size_t n, NextRows& next) {
     const size_t lanes = hn::Lanes(F());
     const size_t filled = RoundUp(n, 4);
-    std::memset(rows + n * width, 0, (filled - n) * width * sizeof(uint16_t));
+    std::memset(rows + n * task.row_width, 0, (filled - n) * task.row_width * sizeof(uint16_t));
     Interleave(filled / 2);
     HWY_ALIGN uint16_t p16[kSweepQueryGroup * kSweepTile];
     for (size_t q = 0; q < task.queries; q += kSweepQueryGroup) {
@@ -182,7 +187,7 @@ struct Bf16Tile {
       float* out = task.out + q * task.c_width;
       for (size_t t = 0; t < filled; t += 4) {
         next.Step();
-        DotScore3x4(task.q_bf16 + q * width, rows + t * width, width, p + t);
+        DotScore3x4(task.q_bf16 + q * width, rows + t * task.row_width, width, task.row_width, p + t);
       }
       for (size_t i = 0; i < kSweepQueryGroup; ++i) {
         OnlineSoftmax(n, task.c_width, p + i * kSweepTile, task.max + q + i, task.sum + q + i, out + i * task.c_width);

@@ -1,4 +1,4 @@
-// Expanded attention, one head after the other: the slow and obvious twin of the sweep.
+// The slow and obvious twins of the sweep.
 #include "attention/kernels/cross_attn_ref.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "attention/mla/stored_number.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/gemm.h"
 #include "core/tensor/dtype.h"
 
 namespace longview {
@@ -16,7 +17,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 // Tokens that are expanded at once.
-constexpr size_t kExpandTokens = 64;
+constexpr size_t kExpandTokens = 128;
 
 using internal::ReadNumber;
 
@@ -72,14 +73,9 @@ class ExpandedHead {
     for (size_t t = 0; t < n; ++t) {
       CrossAttnReadToken(p_, run, token + t, latents_.data() + t * p_.d_c, time_keys_.data() + t * p_.d_r);
     }
-    for (size_t t = 0; t < n; ++t) {
-      const float* latent = latents_.data() + t * p_.d_c;
-      for (size_t j = 0; j < e_.d_k; ++j) {
-        const size_t at = (head_ * e_.d_k + j) * e_.u_stride;
-        keys_[t * e_.d_k + j] = Dot(latent, e_.uk + at, p_.d_c);
-        values_[t * e_.d_k + j] = Dot(latent, e_.uv + at, p_.d_c);
-      }
-    }
+    const size_t at = head_ * e_.d_k * e_.u_stride;
+    GemmNT(n, e_.d_k, p_.d_c, latents_.data(), p_.d_c, e_.uk + at, e_.u_stride, 0.0f, keys_.data(), e_.d_k);
+    GemmNT(n, e_.d_k, p_.d_c, latents_.data(), p_.d_c, e_.uv + at, e_.u_stride, 0.0f, values_.data(), e_.d_k);
   }
 
   // Returns the sum of exp(score - max) that the block's tokens added, `max` as it is after them.
@@ -134,14 +130,22 @@ class ExpandedHead {
 
 }  // namespace
 
+namespace {
+
+// The first d_c numbers of a stored vector, scaled; zeros where the run holds fewer.
+void ReadVector(const CrossAttnParams& params, const CrossAttnRun& run, const void* from, const float* scales,
+                size_t token, float* to) {
+  const size_t held = std::min<size_t>(run.d_c, params.d_c);
+  const float scale = scales == nullptr ? 1.0f : scales[token];
+  for (size_t j = 0; j < held; ++j) to[j] = scale * ReadNumber(params.store, from, token * run.latent_stride + j);
+  std::fill(to + held, to + params.d_c, 0.0f);
+}
+
+}  // namespace
+
 void CrossAttnReadToken(const CrossAttnParams& params, const CrossAttnRun& run, size_t token, float* latent,
                         float* key) {
-  const size_t held = std::min<size_t>(run.d_c, params.d_c);
-  const float scale = params.store == CacheStore::kI8 ? run.scales[token] : 1.0f;
-  for (size_t j = 0; j < held; ++j) {
-    latent[j] = scale * ReadNumber(params.store, run.latents, token * run.latent_stride + j);
-  }
-  std::fill(latent + held, latent + params.d_c, 0.0f);
+  ReadVector(params, run, run.latents, run.scales, token, latent);
   const CacheStore key_store = params.store == CacheStore::kI8 ? CacheStore::kBF16 : params.store;
   for (size_t j = 0; j < params.d_r; ++j) key[j] = ReadNumber(key_store, run.keys, token * params.d_r + j);
 }
@@ -172,7 +176,10 @@ void CrossAttnReference(const CrossAttnParams& params) {
     for (size_t run = 0; run < params.run_count; ++run) {
       for (size_t t = 0; t < params.runs[run].tokens; ++t, ++at) {
         const double weight = std::exp(scores[at] - lse) * kept;
-        CrossAttnReadToken(params, params.runs[run], t, latent.data(), key.data());
+        const CrossAttnRun& from = params.runs[run];
+        const bool apart = from.values != nullptr;
+        ReadVector(params, from, apart ? from.values : from.latents, apart ? from.value_scales : from.scales, t,
+                   latent.data());
         for (size_t j = 0; j < params.d_c; ++j) out[j] += weight * latent[j];
         if (!mass.empty()) mass[run] += weight / static_cast<double>(params.queries);
       }

@@ -63,36 +63,45 @@ HWY_INLINE void WidenInt8Row(const int8_t* HWY_RESTRICT from, float scale, size_
   for (; i < n; ++i) to[i] = scale * static_cast<float>(from[i]);
 }
 
-// Token `token` of `run` into one row of the tile.
-HWY_INLINE void WidenToken(const CrossAttnParams& params, const CrossAttnRun& run, size_t token, size_t c_width,
-                           float* HWY_RESTRICT to) {
-  const size_t n = HWY_MIN(static_cast<size_t>(run.d_c), params.d_c);
-  const size_t at = token * run.latent_stride;
-  const size_t key_at = token * params.d_r;
-  switch (params.store) {
+// `n` numbers from index `at` on, of any store.
+HWY_INLINE void WidenStored(CacheStore store, const void* HWY_RESTRICT from, size_t at, float scale, size_t n,
+                            float* HWY_RESTRICT to) {
+  switch (store) {
     case CacheStore::kF32:
-      WidenRow(static_cast<const float*>(run.latents) + at, n, to);
-      WidenRow(static_cast<const float*>(run.keys) + key_at, params.d_r, to + c_width);
+      WidenRow(static_cast<const float*>(from) + at, n, to);
       break;
     case CacheStore::kF16:
-      WidenRow(static_cast<const hwy::float16_t*>(run.latents) + at, n, to);
-      WidenRow(static_cast<const hwy::float16_t*>(run.keys) + key_at, params.d_r, to + c_width);
+      WidenRow(static_cast<const hwy::float16_t*>(from) + at, n, to);
       break;
     case CacheStore::kBF16:
-      WidenRow(static_cast<const hwy::bfloat16_t*>(run.latents) + at, n, to);
-      WidenRow(static_cast<const hwy::bfloat16_t*>(run.keys) + key_at, params.d_r, to + c_width);
+      WidenRow(static_cast<const hwy::bfloat16_t*>(from) + at, n, to);
       break;
     case CacheStore::kI8:
-      WidenInt8Row(static_cast<const int8_t*>(run.latents) + at, run.scales[token], n, to);
-      WidenRow(static_cast<const hwy::bfloat16_t*>(run.keys) + key_at, params.d_r, to + c_width);
-      break;
+      WidenInt8Row(static_cast<const int8_t*>(from) + at, scale, n, to);
+      return;
   }
-  // A frame that keeps fewer numbers than the call uses: the rest counts as zero, whatever the tile held before.
-  if (n < params.d_c) std::memset(to + n, 0, (params.d_c - n) * sizeof(float));
+  if (scale == 1.0f) return;
+  for (size_t i = 0; i < n; ++i) to[i] *= scale;
 }
 
-// p[3, kSweepTile] at four tokens = q[3, width] . k[4, width]; all three dense.
-HWY_INLINE void Score3x4(const float* HWY_RESTRICT q, const float* HWY_RESTRICT k, size_t width,
+// Token `token` of `run` into one row of the tile.
+HWY_INLINE void WidenToken(const SweepTask& task, const CrossAttnRun& run, size_t token, float* HWY_RESTRICT to) {
+  const CrossAttnParams& params = *task.params;
+  const size_t n = HWY_MIN(static_cast<size_t>(run.d_c), params.d_c);
+  const size_t at = token * run.latent_stride;
+  const auto scale = [token](const float* scales) { return scales == nullptr ? 1.0f : scales[token]; };
+  WidenStored(params.store, run.latents, at, scale(run.scales), n, to);
+  const CacheStore key_store = params.store == CacheStore::kI8 ? CacheStore::kBF16 : params.store;
+  WidenStored(key_store, run.keys, token * params.d_r, 1.0f, params.d_r, to + task.c_width);
+  // A frame that keeps fewer numbers than the call uses: the rest counts as zero, whatever the tile held before.
+  if (n < params.d_c) std::memset(to + n, 0, (params.d_c - n) * sizeof(float));
+  if (task.value_at == 0) return;
+  WidenStored(params.store, run.values, at, scale(run.value_scales), n, to + task.value_at);
+  if (n < params.d_c) std::memset(to + task.value_at + n, 0, (params.d_c - n) * sizeof(float));
+}
+
+// p[3, kSweepTile] at four tokens = q[3, width] . k[4, width]; q dense, k with rows of `stride`.
+HWY_INLINE void Score3x4(const float* HWY_RESTRICT q, const float* HWY_RESTRICT k, size_t width, size_t stride,
                          float* HWY_RESTRICT p) {
   const F d;
   const size_t lanes = hn::Lanes(d);
@@ -105,15 +114,15 @@ HWY_INLINE void Score3x4(const float* HWY_RESTRICT q, const float* HWY_RESTRICT 
     s00 = hn::MulAdd(t, q0, s00);
     s10 = hn::MulAdd(t, q1, s10);
     s20 = hn::MulAdd(t, q2, s20);
-    t = hn::Load(d, k + width + i);
+    t = hn::Load(d, k + stride + i);
     s01 = hn::MulAdd(t, q0, s01);
     s11 = hn::MulAdd(t, q1, s11);
     s21 = hn::MulAdd(t, q2, s21);
-    t = hn::Load(d, k + 2 * width + i);
+    t = hn::Load(d, k + 2 * stride + i);
     s02 = hn::MulAdd(t, q0, s02);
     s12 = hn::MulAdd(t, q1, s12);
     s22 = hn::MulAdd(t, q2, s22);
-    t = hn::Load(d, k + 3 * width + i);
+    t = hn::Load(d, k + 3 * stride + i);
     s03 = hn::MulAdd(t, q0, s03);
     s13 = hn::MulAdd(t, q1, s13);
     s23 = hn::MulAdd(t, q2, s23);
@@ -188,24 +197,26 @@ HWY_INLINE void Accumulate3x1(const float* HWY_RESTRICT p, const float* HWY_REST
 // One tile of n tokens: scores, softmax, outputs.
 void AttendTile(const SweepTask& task, size_t n, NextRows& next) {
   const size_t width = task.c_width + task.r_width;
+  const size_t stride = task.row_width;
   const size_t rows = RoundUp(n, 4);
-  if (rows > n) std::memset(task.tile + n * width, 0, (rows - n) * width * sizeof(float));
+  if (rows > n) std::memset(task.tile + n * stride, 0, (rows - n) * stride * sizeof(float));
+  const float* values = task.tile + task.value_at;
   const size_t lanes = hn::Lanes(F());
   for (size_t q = 0; q < task.queries; q += kSweepQueryGroup) {
     float* p = task.p + q * kSweepTile;
     float* out = task.out + q * task.c_width;
     for (size_t t = 0; t < rows; t += 4) {
       next.Step();
-      Score3x4(task.q + q * width, task.tile + t * width, width, p + t);
+      Score3x4(task.q + q * width, task.tile + t * stride, width, stride, p + t);
     }
     for (size_t i = 0; i < kSweepQueryGroup; ++i) {
       OnlineSoftmax(n, task.c_width, p + i * kSweepTile, task.max + q + i, task.sum + q + i, out + i * task.c_width);
     }
     size_t c = 0;
     for (; c + 4 * lanes <= task.c_width; c += 4 * lanes) {
-      Accumulate3x4(p, task.tile + c, n, width, task.c_width, out + c);
+      Accumulate3x4(p, values + c, n, stride, task.c_width, out + c);
     }
-    for (; c < task.c_width; c += lanes) Accumulate3x1(p, task.tile + c, n, width, task.c_width, out + c);
+    for (; c < task.c_width; c += lanes) Accumulate3x1(p, values + c, n, stride, task.c_width, out + c);
   }
 }
 
@@ -214,7 +225,7 @@ struct FloatTile {
   const SweepTask& task;
 
   HWY_INLINE void Put(const CrossAttnRun& run, size_t token, size_t row) {
-    WidenToken(*task.params, run, token, task.c_width, task.tile + row * (task.c_width + task.r_width));
+    WidenToken(task, run, token, task.tile + row * task.row_width);
   }
   HWY_INLINE void Attend(size_t n, NextRows& next) { AttendTile(task, n, next); }
 };

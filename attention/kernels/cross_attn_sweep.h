@@ -30,9 +30,11 @@ struct SweepTask {
   size_t queries = 0;                // params->queries rounded up to kSweepQueryGroup
   size_t c_width = 0;                // d_c rounded up to kSweepPad
   size_t r_width = 0;                // d_r rounded up to kSweepPad
+  size_t value_at = 0;               // where a token's value begins in its row of the tile: 0, or behind the time key
+  size_t row_width = 0;              // numbers of a row of the tile: c_width + r_width, and c_width of values apart
   const float* q = nullptr;          // [queries, c_width + r_width], padded with zeros
   const uint16_t* q_bf16 = nullptr;  // the same as bf16
-  float* tile = nullptr;             // scratch [kSweepTile, c_width + r_width]
+  float* tile = nullptr;             // scratch [kSweepTile, row_width]
   float* p = nullptr;                // scratch [queries, kSweepTile]
   float* out = nullptr;              // [queries, c_width]: sums of 2^(score - max) * latent
   float* max = nullptr;              // [queries]: highest score; -inf without tokens
@@ -62,7 +64,8 @@ SweepKernel PortableSweepKernel();
 SweepKernel BaselineSweepKernel();
 SweepKernel Avx2SweepKernel();
 SweepKernel Avx512SweepKernel();
-// With bf16 dot products; for bf16 caches whose d_c and d_r are multiples of 32.
+// With bf16 dot products; for bf16 caches without factors whose d_c and d_r are multiples of
+// 32.
 SweepKernel Avx512Bf16SweepKernel();
 // The same with the dot product spelled out for AVX2: for tests on machines without the instruction.
 SweepKernel EmulatedBf16SweepKernel();

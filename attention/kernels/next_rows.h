@@ -29,8 +29,12 @@ class NextRows {
       for (; count_ < kSweepTile && token < from.tokens; ++token, ++count_) {
         latents_[count_] = static_cast<const char*>(from.latents) + token * from.latent_stride * number_bytes;
         keys_[count_] = static_cast<const char*>(from.keys) + token * key_bytes_;
+        if (task.value_at > 0) {
+          values_[count_] = static_cast<const char*>(from.values) + token * from.latent_stride * number_bytes;
+        }
       }
     }
+    apart_ = task.value_at > 0;
     rows_a_step_ = (count_ + steps - 1) / std::max<size_t>(steps, 1);
   }
 
@@ -39,6 +43,8 @@ class NextRows {
     for (const size_t end = std::min(next_ + rows_a_step_, count_); next_ < end; ++next_) {
       for (size_t at = 0; at < latent_bytes_; at += 64) __builtin_prefetch(latents_[next_] + at, 0, 2);
       for (size_t at = 0; at < key_bytes_; at += 64) __builtin_prefetch(keys_[next_] + at, 0, 2);
+      if (!apart_) continue;
+      for (size_t at = 0; at < latent_bytes_; at += 64) __builtin_prefetch(values_[next_] + at, 0, 2);
     }
   }
 
@@ -47,6 +53,8 @@ class NextRows {
   size_t count_ = 0, next_ = 0, rows_a_step_ = 0;
   const char* latents_[kSweepTile];
   const char* keys_[kSweepTile];
+  const char* values_[kSweepTile];
+  bool apart_ = false;
 };
 
 }  // namespace longview::internal

@@ -14,13 +14,19 @@ namespace longview {
 struct CrossAttnRun {
   const void* latents = nullptr;  // [tokens, latent_stride] of CrossAttnParams::store
   const void* keys = nullptr;     // [tokens, d_r]: f32, f16 or bf16 as the store; bf16 for kI8. Time keys, turned.
-  const float* scales = nullptr;  // [tokens], kI8 only: latent = scale * int8
-  uint32_t tokens = 0;            // may be 0
-  uint16_t d_c = 0;               // numbers a latent holds here; the rest up to CrossAttnParams::d_c counts as 0
-  uint16_t latent_stride = 0;     // numbers from one latent to the next, >= d_c
+  // [tokens]: latent = scale * stored number. kI8 always; other stores where tokens have a factor, else null.
+  const float* scales = nullptr;
+  // [tokens, latent_stride] of the store, where values are kept apart from the latents, which are then keys alone. All
+  // runs of a call or none.
+  const void* values = nullptr;
+  const float* value_scales = nullptr;  // [tokens], as `scales`
+  uint32_t tokens = 0;                  // may be 0
+  uint16_t d_c = 0;                     // numbers a latent holds here; the rest up to CrossAttnParams::d_c counts as 0
+  uint16_t latent_stride = 0;           // numbers from one latent to the next, >= d_c
 };
 
-// softmax(scale * (q_c C^T + q_r R^T)) C over the tokens of all runs, for each query. A query is one head of one row.
+// softmax(scale * (q_c C^T + q_r R^T)) V over the tokens of all runs, for each query; V is C but where the
+// runs have values of their own. A query is one head of one row.
 struct CrossAttnParams {
   const float* q_c = nullptr;  // [queries, d_c], absorbed: q W_uk^T
   const float* q_r = nullptr;  // [queries, d_r], turned by the question's time

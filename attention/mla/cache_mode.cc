@@ -102,7 +102,7 @@ size_t CacheBytesPerToken(CacheMode mode, CacheStore store, const CacheShape& sh
   size_t bytes = TimeKeys(mode, shape) * shape.d_r * CacheStoreKeyBytes(store);
   for (const Vectors& v : VectorsOf(mode, shape)) bytes += v.count * CacheStoreVectorBytes(store, v.size);
   // The norm factor of a frame token; int8 has it in the scale.
-  if (mode == CacheMode::kStates && store != CacheStore::kI8) bytes += CacheStoreNumberBytes(store);
+  if (mode == CacheMode::kStates && store != CacheStore::kI8) bytes += sizeof(float);
   return bytes;
 }
 

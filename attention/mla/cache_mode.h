@@ -59,7 +59,8 @@ struct CacheShape {
 size_t CacheElementsPerToken(CacheMode mode, const CacheShape& shape);
 
 // Bytes kept per frame token. int8 adds one fp32 scale for each stored vector: a latent; a layer's key or value of one
-// group; the frame token, whose norm factor is folded into its scale.
+// group; the frame token, whose norm factor is folded into its scale. The other stores keep the norm factor in fp32:
+// its error would not average out as those of a row's numbers do.
 size_t CacheBytesPerToken(CacheMode mode, CacheStore store, const CacheShape& shape);
 
 // The presets of `--latent`: long 32, balanced 64, quality 128. Absent for another name.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/ops/elementwise.h"
+#include "core/ops/gemm.h"
 #include "core/ops/rope.h"
 
 namespace longview {
@@ -52,10 +53,35 @@ Result<Compressor> Compressor::Make(const TensorView& down, std::vector<float> n
   LV_ASSIGN_OR_RETURN(made.time_key_, Linear::Make(time_key, {}, store));
   made.norm_ = std::move(norm);
   made.rope_ = std::move(rope);
+  made.scaled_down_.resize(made.d_c() * made.d_v());
+  for (size_t i = 0; i < made.d_c(); ++i) {
+    float* row = made.scaled_down_.data() + i * made.d_v();
+    made.down_.CopyRow(i, row);
+    for (size_t j = 0; j < made.d_v(); ++j) row[j] *= made.norm_[i];
+  }
   return made;
 }
 
-size_t Compressor::bytes() const { return down_.bytes() + time_key_.bytes() + norm_.size() * sizeof(float); }
+size_t Compressor::bytes() const {
+  return down_.bytes() + time_key_.bytes() + (norm_.size() + scaled_down_.size()) * sizeof(float);
+}
+
+void Compressor::NormFactors(const float* x, size_t tokens, float* factors) const {
+  std::vector<float> latents(tokens * d_c());
+  down_.Forward(x, d_v(), tokens, latents.data(), d_c(), nullptr);
+  for (size_t t = 0; t < tokens; ++t) {
+    const float* row = latents.data() + t * d_c();
+    factors[t] = 1.0f / std::sqrt(Dot(row, row, d_c()) / static_cast<float>(d_c()) + kNormEpsilon);
+  }
+}
+
+void Compressor::ToStates(const float* q, size_t rows, float* states) const {
+  GemmNN(rows, d_v(), d_c(), q, d_c(), scaled_down_.data(), d_v(), 0.0f, states, d_v());
+}
+
+void Compressor::FromStates(const float* states, size_t rows, float* latents) const {
+  GemmNT(rows, d_c(), d_v(), states, d_v(), scaled_down_.data(), d_v(), 0.0f, latents, d_c());
+}
 
 void Compressor::Compress(const float* x, size_t tokens, double t_s, float* latents, float* keys,
                           ThreadPool* pool) const {

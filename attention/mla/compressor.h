@@ -47,10 +47,18 @@ class Compressor {
   // first numbers of them) and keys [tokens, d_r]. Dense, row-major.
   void Compress(const float* x, size_t tokens, double t_s, float* latents, float* keys, ThreadPool* pool) const;
 
+  // What the norm multiplies with, apart from its weights: latents = norm o (x W_dkv) * factor, row by row.
+  void NormFactors(const float* x, size_t tokens, float* factors) const;
+  // Absorption of the compression itself, for a cache of frame tokens: q . latent = ToStates(q) . x * factor, and
+  // FromStates(sum of p * factor * x) = sum of p * latent. q, latents [rows, d_c]; states [rows, d_v]; dense.
+  void ToStates(const float* q, size_t rows, float* states) const;
+  void FromStates(const float* states, size_t rows, float* latents) const;
+
  private:
   Linear down_;
   Linear time_key_;
   std::vector<float> norm_;
+  std::vector<float> scaled_down_;  // [d_c, d_v]: W_dkv's rows times the norm's weights
   TimeRope rope_;
 };
 

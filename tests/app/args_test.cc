@@ -59,6 +59,52 @@ TEST(ArgsTest, OptionsStandBeforeOrAfterThePaths) {
   }
 }
 
+TEST(ArgsTest, FormsOfTheCache) {
+  const Args args = Parsed({"ask", "a.mp4", "Q?", "--cache", "states", "--store", "fp16", "--latent", "long"});
+  EXPECT_EQ(args.cache.mode, "states");
+  EXPECT_EQ(args.cache.store, "fp16");
+  EXPECT_EQ(args.cache.latent, 32);
+  EXPECT_EQ(Parsed({"ask", "a.mp4", "Q?", "--latent", "auto"}).cache.latent, kLatentAuto);
+  EXPECT_EQ(Parsed({"index", "a.mp4", "--latent", "balanced"}).cache.latent, 64);
+  Fault({"ask", "a.mp4", "Q?", "--latent", "auto", "--cache", "mha"});
+  Fault({"index", "a.mp4", "--latent", "auto"});
+  Fault({"search", "a.mp4", "Q?", "--cache", "mla"});
+}
+
+TEST(ArgsTest, CompareAndBench) {
+  Args args = Parsed({"compare", "a.mp4", "--all", "--json", "--groups", "3"});
+  EXPECT_EQ(args.command, Command::kCompare);
+  EXPECT_TRUE(args.compare.all);
+  EXPECT_EQ(args.compare.groups, 3);
+  EXPECT_EQ(Parsed({"bench", "--threads", "1"}).command, Command::kBench);
+  Fault({"compare"});
+  Fault({"compare", "a.mp4", "b.mp4"});
+  Fault({"compare", "a.mp4", "--groups", "0"});
+  Fault({"bench", "a.mp4"});
+}
+
+TEST(ArgsTest, ABudgetNeedsALength) {
+  for (const char* command : {"index", "compare", "caption"}) {
+    const Args args = Parsed({command, "a.mp4", "--budget", "4GB", "--for", "12h"});
+    ASSERT_TRUE(args.budget.has_value()) << command;
+    EXPECT_EQ(args.budget->bytes, 4000000000u);
+    EXPECT_DOUBLE_EQ(args.budget->seconds, 43200.0);
+    EXPECT_FALSE(args.budget->fps_given);
+  }
+  const Args given =
+      Parsed({"ask", "a", "Q", "--budget=1GiB", "--for=1h", "--fps", "2", "--latent", "64", "--store", "int8"});
+  ASSERT_TRUE(given.budget.has_value());
+  EXPECT_TRUE(given.budget->fps_given && given.budget->latent_given && given.budget->store_given);
+  EXPECT_FALSE(Parsed({"ask", "a", "Q"}).budget.has_value());
+  EXPECT_TRUE(Parsed({"search", "a", "Q", "--budget", "1GB", "--for", "1h"}).budget.has_value());
+  Fault({"ask", "a", "Q", "--budget", "4GB"});
+  Fault({"ask", "a", "Q", "--for", "4h"});
+  Fault({"ask", "a", "Q", "--budget", "0", "--for", "4h"});
+  Fault({"ask", "a", "Q", "--budget", "4GB", "--for", "4h", "--cache", "mha"});
+  Fault({"ask", "a", "Q", "--budget", "4GB", "--for", "4h", "--latent", "auto"});
+  Fault({"frames", "a", "--at", "1", "--budget", "4GB", "--for", "4h"});
+}
+
 // Words that a parser might take for something else.
 TEST(ArgsTest, OddWordsArriveUnchanged) {
   const std::vector<std::string> odd = {"[a,b].mp4",   "[x]",    "a b  c", "100%d %s.mp4", "line\nbreak",
@@ -132,7 +178,7 @@ TEST(ArgsTest, BadValuesNameTheOptionAndTheValue) {
   const std::vector<std::vector<std::string>> cases = {
       {"--fps", "0"},       {"--fps", "0,5"},       {"--fps", "-1"},        {"--fps", "nan"},   {"--fps", "1e3"},
       {"--at", "x"},        {"--at", "2:00-1:00"},  {"--scope", "some"},    {"--cache", "big"}, {"--latent", "33"},
-      {"--latent", "auto"}, {"--store", "fp8"},     {"--decode", "slow"},   {"--threads", "0"}, {"--threads", "x"},
+      {"--latent", "half"}, {"--store", "fp8"},     {"--decode", "slow"},   {"--threads", "0"}, {"--threads", "x"},
       {"--device", "gpu"},  {"--device", "cuda:x"}, {"--max-frames", "-3"}, {"--library", ""}};
   for (const auto& option : cases) {
     const std::string fault = Fault({"ask", "v", "q", option[0] + "=" + option[1]});

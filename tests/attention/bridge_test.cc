@@ -1,7 +1,9 @@
 // The bridge against the training code's PyTorch (tools/golden/make_bridge.py), absorbed and expanded.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -9,10 +11,13 @@
 
 #include "attention/bridge/bridge_config.h"
 #include "attention/bridge/bridge_weights.h"
+#include "attention/bridge/cache_form.h"
 #include "attention/bridge/cross_blocks.h"
 #include "attention/bridge/frame_encoder.h"
+#include "attention/bridge/latent_residual.h"
 #include "core/base/arena.h"
 #include "core/io/weights.h"
+#include "core/tensor/dtype.h"
 #include "tests/support/compare.h"
 #include "tests/support/temp_folder.h"
 
@@ -41,9 +46,37 @@ class BridgeTest : public testing::Test {
     return expected_->tensors().at(name).CopyToFloat().value();
   }
 
-  // The two golden frames, encoded here, in a cache of that shape.
-  CacheView Cached(size_t d_c, CacheStore store) {
-    auto cache = LatentCache::Make({d_c, 16, store}, &arena_);
+  // The two golden frames, encoded here, in a cache of that form. Their latents are what an index keeps: bf16.
+  CacheView Cached(const CacheForm& form) {
+    auto builder = CacheBuilder::Make(weights_, form);
+    EXPECT_TRUE(builder.ok()) << builder.status().message();
+    auto cache = FrameCache::Make(builder->shape(), &arena_);
+    EXPECT_TRUE(cache.ok());
+    const size_t per_token = CacheBytesPerToken(form.mode, form.store, FormShape(weights_->config, form));
+    cache->ExpectBytes(2 * kTokens * per_token);
+    const FrameEncoder encoder(weights_);
+    const std::vector<float> vit = Expected("vit");
+    for (size_t i = 0; i < 2; ++i) {
+      std::vector<float> x(kTokens * 48);
+      encoder.FrameTokens(vit.data() + i * 257 * 48, x.data(), nullptr);
+      const EncodedFrame encoded = encoder.Encode(vit.data() + i * 257 * 48, kTimes[i], nullptr);
+      std::vector<uint16_t> latents(encoded.latents.size()), keys(encoded.keys.size());
+      std::transform(encoded.latents.begin(), encoded.latents.end(), latents.begin(), FloatToBF16);
+      std::transform(encoded.keys.begin(), encoded.keys.end(), keys.begin(), FloatToBF16);
+      IndexedFrame frame{kTimes[i], kTimes[i] + 1, kTokens, latents.data(), 64, keys.data()};
+      if (form.mode == CacheMode::kStates) frame.states = x.data();
+      EXPECT_TRUE(builder->Append(frame, &*cache, nullptr).ok());
+    }
+    // Predicted and allocated bytes agree.
+    const double predicted = static_cast<double>(2 * kTokens * per_token);
+    EXPECT_NEAR(static_cast<double>(cache->bytes()), predicted, 0.01 * predicted) << CacheModeName(form.mode);
+    caches_.push_back(std::move(*cache));
+    return caches_.back().View();
+  }
+
+  // The same latents in float, as the golden numbers have them.
+  CacheView CachedExactly(size_t d_c) {
+    auto cache = FrameCache::Make({{d_c}, 16, CacheStore::kF32}, &arena_);
     EXPECT_TRUE(cache.ok());
     const FrameEncoder encoder(weights_);
     const std::vector<float> vit = Expected("vit");
@@ -53,13 +86,25 @@ class BridgeTest : public testing::Test {
       rows.time_s = kTimes[i];
       rows.end_s = kTimes[i] + 1;
       rows.tokens = kTokens;
-      rows.latents = frame.latents.data();
-      rows.latent_stride = 64;
+      rows.vectors = frame.latents.data();
+      rows.stride = 64;
       rows.keys = frame.keys.data();
       EXPECT_TRUE(cache->Append(rows).ok());
     }
     caches_.push_back(std::move(*cache));
     return caches_.back().View();
+  }
+
+  // Everything that a form does, on the golden hidden states.
+  std::vector<float> ThroughForm(const CacheForm& form, bool reference = false) {
+    CrossBlocksOptions options;
+    options.form = form;
+    options.reference = reference;
+    ThreadPool pool(2);
+    const auto blocks = Blocks(Cached(form), options, &pool);
+    std::vector<float> h = Through(blocks.get());
+    shares_ = blocks->Evidence();
+    return h;
   }
 
   std::unique_ptr<CrossBlocks> Blocks(CacheView view, CrossBlocksOptions options = {}, ThreadPool* pool = nullptr) {
@@ -83,7 +128,8 @@ class BridgeTest : public testing::Test {
   std::shared_ptr<const BridgeWeights> weights_;
   std::shared_ptr<const WeightFile> expected_;
   Arena arena_;
-  std::vector<LatentCache> caches_;
+  std::deque<FrameCache> caches_;
+  std::vector<double> shares_;  // of the last ThroughForm
 };
 
 TEST_F(BridgeTest, ReadsItsConfig) {
@@ -136,18 +182,20 @@ TEST_F(BridgeTest, CrossBlocksAsInTraining) {
   for (const size_t cut : {size_t{32}, size_t{64}}) {
     const std::string suffix = "." + std::to_string(cut);
     const std::vector<float> expected = Expected("h" + suffix), evidence = Expected("evidence" + suffix);
-    for (const CacheMode mode : {CacheMode::kMla, CacheMode::kMha}) {
+    for (const bool reference : {false, true}) {
       ThreadPool pool(2);
       CrossBlocksOptions options;
-      options.mode = mode;
-      const auto blocks = Blocks(Cached(cut, CacheStore::kF32), options, &pool);
+      options.form.store = CacheStore::kF32;
+      options.form.latent = cut;
+      options.reference = reference;
+      const auto blocks = Blocks(CachedExactly(cut), options, &pool);
       EXPECT_EQ(blocks->SinkShare(), 1.0);
       const Difference d = Compare(Through(blocks.get()), expected);
-      EXPECT_GE(d.cosine, 0.999999) << CacheModeName(mode) << suffix;
-      EXPECT_LE(d.max_error, 1e-3) << CacheModeName(mode) << suffix;
+      EXPECT_GE(d.cosine, 0.999999) << reference << suffix;
+      EXPECT_LE(d.max_error, 1e-3) << reference << suffix;
       const std::vector<double> shares = blocks->Evidence();
       ASSERT_EQ(shares.size(), 2u);
-      for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(shares[i], evidence[i], 1e-4) << CacheModeName(mode) << suffix;
+      for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(shares[i], evidence[i], 1e-4) << reference << suffix;
       EXPECT_NEAR(blocks->SinkShare(), 1.0 - evidence[0] - evidence[1], 2e-4);
       blocks->ResetEvidence();
       EXPECT_EQ(blocks->Evidence(), std::vector<double>(2, 0.0));
@@ -160,25 +208,133 @@ TEST_F(BridgeTest, StoresCostLittle) {
   const struct {
     CacheStore store;
     double low;
-  } cases[] = {{CacheStore::kBF16, 0.9999}, {CacheStore::kF16, 0.99999}, {CacheStore::kI8, 0.999}};
+  } cases[] = {{CacheStore::kBF16, 0.9999}, {CacheStore::kF16, 0.9999}, {CacheStore::kI8, 0.999}};
   for (const auto& c : cases) {
-    const auto blocks = Blocks(Cached(64, c.store));
-    const Difference d = Compare(Through(blocks.get()), expected);
+    const Difference d = Compare(ThroughForm({CacheMode::kMla, c.store}), expected);
     EXPECT_GE(d.cosine, c.low) << CacheStoreName(c.store);
     EXPECT_GT(d.max_error, 1e-5) << CacheStoreName(c.store);
   }
 }
 
+TEST_F(BridgeTest, ExactModesAgreeWithTheReference) {
+  const std::vector<float> expected = ThroughForm({CacheMode::kMla, CacheStore::kF32}, /*reference=*/true);
+  const std::vector<double> shares = shares_;
+  const struct {
+    CacheStore store;
+    double error;
+  } stores[] = {{CacheStore::kF32, 1e-4}, {CacheStore::kF16, 2e-2}, {CacheStore::kBF16, 0.1}, {CacheStore::kI8, 0.3}};
+  // mha: expanded from the same latents. mla and mla_layers: absorbed. states: from the frame tokens, whose latents the
+  // others read after their rounding to bf16.
+  for (const CacheMode mode : {CacheMode::kMha, CacheMode::kMla, CacheMode::kMlaLayers, CacheMode::kStates}) {
+    for (const auto& s : stores) {
+      const bool rounded = mode == CacheMode::kStates;
+      const Difference d = Compare(ThroughForm({mode, s.store}), expected);
+      const std::string what = std::string(CacheModeName(mode)) + " " + std::string(CacheStoreName(s.store));
+      EXPECT_LE(d.max_error, rounded ? std::max(s.error, 0.1) : s.error) << what;
+      EXPECT_GE(d.cosine, s.store == CacheStore::kF32 && !rounded ? 0.9999999 : 0.999) << what;
+      for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(shares_[i], shares[i], 0.02) << what;
+    }
+  }
+}
+
+TEST_F(BridgeTest, PooledHeads) {
+  const std::vector<float> expected = ThroughForm({CacheMode::kMha, CacheStore::kF32});
+  // As many groups as heads: nothing is pooled.
+  CacheForm form{CacheMode::kGqa, CacheStore::kF32};
+  form.groups = weights_->config.heads;
+  EXPECT_LE(Compare(ThroughForm(form), expected).max_error, 1e-6);
+  // One group: what differs between heads is lost, in any storage type.
+  const Difference lost = Compare(ThroughForm({CacheMode::kMqa, CacheStore::kF32}), expected);
+  EXPECT_GT(lost.max_error, 1e-2);
+  EXPECT_LT(lost.cosine, 0.999999);
+  for (const CacheStore store : {CacheStore::kF16, CacheStore::kBF16, CacheStore::kI8}) {
+    EXPECT_GE(Compare(ThroughForm({CacheMode::kMqa, store}), ThroughForm({CacheMode::kMqa, CacheStore::kF32})).cosine,
+              0.999);
+  }
+  // Heads that are all alike lose nothing.
+  auto alike = std::make_shared<BridgeWeights>(*weights_);
+  for (CrossLayerWeights& layer : alike->cross) {
+    const size_t block = alike->config.d_k * alike->config.d_c;
+    for (std::vector<float>* u : {&layer.uk, &layer.uv}) {
+      for (size_t h = 1; h < alike->config.heads; ++h)
+        std::copy_n(u->begin(), block, u->begin() + static_cast<ptrdiff_t>(h * block));
+    }
+  }
+  weights_ = alike;
+  EXPECT_LE(Compare(ThroughForm({CacheMode::kMqa, CacheStore::kF32}), ThroughForm({CacheMode::kMha, CacheStore::kF32}))
+                .max_error,
+            1e-4);
+}
+
 TEST_F(BridgeTest, ACutPerLayerReadsTheFirstNumbers) {
-  CrossBlocksOptions options;
-  options.layer_cuts = {32, 32};
-  const auto blocks = Blocks(Cached(64, CacheStore::kF32), options);
-  EXPECT_LE(Compare(Through(blocks.get()), Expected("h.32")).max_error, 1e-3);
+  CacheForm narrow{CacheMode::kMla, CacheStore::kF32};
+  narrow.latent = 32;
+  const std::vector<float> expected = ThroughForm(narrow);
+  EXPECT_GE(Compare(expected, Expected("h.32")).cosine, 0.9999);
+  for (const CacheMode mode : {CacheMode::kMla, CacheMode::kMlaLayers, CacheMode::kMha, CacheMode::kStates}) {
+    CacheForm form{mode, CacheStore::kF32};
+    if (IsProjected(mode) || mode == CacheMode::kStates) {
+      form.latent = 32;
+    } else {
+      form.layer_cuts = {32, 32};
+    }
+    const Difference d = Compare(ThroughForm(form), expected);
+    EXPECT_LE(d.max_error, mode == CacheMode::kStates ? 0.1 : 1e-4) << CacheModeName(mode);
+  }
+  // One layer alone at 32: neither of the two.
+  CacheForm mixed{CacheMode::kMlaLayers, CacheStore::kF32};
+  mixed.layer_cuts = {32, 64};
+  EXPECT_GT(Compare(ThroughForm(mixed), expected).max_error, 1e-3);
+  EXPECT_EQ(FormVectors(weights_->config, mixed).vectors, (std::vector<size_t>{32, 64}));
+}
+
+TEST_F(BridgeTest, WhatACutLoses) {
+  const LatentResidual residual(*weights_);
+  EXPECT_EQ(residual.layers(), 2u);
+  // Latents whose numbers beyond 32 are zero lose nothing there; those whose first 32 are zero lose everything.
+  std::vector<uint16_t> head(kTokens * 64, 0), tail(kTokens * 64, 0);
+  for (size_t t = 0; t < kTokens; ++t) {
+    for (size_t j = 0; j < 32; ++j) {
+      head[t * 64 + j] = FloatToBF16(0.1f * static_cast<float>(j + t));
+      tail[t * 64 + 32 + j] = FloatToBF16(1.0f - 0.1f * static_cast<float>(j));
+    }
+  }
+  EXPECT_NEAR(residual.FrameLoss(head.data(), kTokens, 64)[0], 0.0, 1e-6);
+  EXPECT_NEAR(residual.FrameLoss(tail.data(), kTokens, 64)[0], 1.0, 1e-5);
+  EXPECT_EQ(residual.FrameLoss(tail.data(), kTokens, 64)[1], 0.0);
+  for (const std::vector<double>& layer : residual.LayerLoss(tail.data(), kTokens, 64)) {
+    EXPECT_NEAR(layer[0], 1.0, 1e-5);
+    EXPECT_EQ(layer[1], 0.0);
+  }
+}
+
+TEST(ChooseCuts, SpendsTheAllowedLossWhereItSavesMost) {
+  const std::vector<size_t> cuts = {32, 64, 128};
+  // Item 0 needs little: 32 numbers lose no more than 64. Item 1 has the rest of what the middle for both would lose.
+  const std::vector<std::vector<double>> losses = {{0.01, 0.01, 0.0}, {0.9, 0.5, 0.0}};
+  EXPECT_EQ(ChooseCuts(losses, cuts), (std::vector<size_t>{32, 64}));
+  // Items alike stay at the middle.
+  EXPECT_EQ(ChooseCuts({{0.4, 0.1, 0.0}, {0.4, 0.1, 0.0}}, cuts), (std::vector<size_t>{64, 64}));
+  // Many easy frames pay for a hard one.
+  std::vector<std::vector<double>> many(9, {0.05, 0.04, 0.0});
+  many.push_back({0.9, 0.3, 0.0});
+  const std::vector<size_t> chosen = ChooseCuts(many, cuts);
+  double lost = 0.0, allowed = 0.0;
+  size_t numbers = 0;
+  for (size_t i = 0; i < many.size(); ++i) {
+    lost += many[i][chosen[i] == 32 ? 0 : chosen[i] == 64 ? 1 : 2];
+    allowed += many[i][1];
+    numbers += chosen[i];
+  }
+  EXPECT_LE(lost, allowed);
+  EXPECT_LT(numbers, many.size() * 64);
+  EXPECT_EQ(chosen.back(), 128u);
+  EXPECT_TRUE(ChooseCuts({}, cuts).empty());
 }
 
 TEST_F(BridgeTest, RowsAreIndependent) {
   // A row alone gives what it gives among others: decoding one token at a time continues a prompt read at once.
-  const auto together = Blocks(Cached(64, CacheStore::kBF16)), alone = Blocks(Cached(64, CacheStore::kBF16));
+  const auto together = Blocks(Cached({})), alone = Blocks(Cached({}));
   const std::vector<float> expected = Through(together.get());
   std::vector<float> h = Expected("hidden");
   for (size_t r = 0; r < kRows; ++r) {
@@ -198,21 +354,40 @@ TEST_F(BridgeTest, WithoutFramesNothingActs) {
 }
 
 TEST_F(BridgeTest, RefusesWhatDoesNotFit) {
-  CacheView view = Cached(64, CacheStore::kF32);
+  CacheView view = Cached({});
+  const auto code = [&](const CrossBlocksOptions& options) {
+    return CrossBlocks::Make(weights_, view, options, nullptr).status().code();
+  };
+  const StatusCode invalid = StatusCode::kInvalidArgument;
   CrossBlocksOptions options;
-  options.mode = CacheMode::kGqa;
-  EXPECT_EQ(CrossBlocks::Make(weights_, view, options, nullptr).status().code(), StatusCode::kUnsupported);
+  options.form.mode = CacheMode::kGqa;
+  EXPECT_EQ(code(options), invalid) << "the view holds latents";
   options = {};
-  options.layer_cuts = {32};
-  EXPECT_EQ(CrossBlocks::Make(weights_, view, options, nullptr).status().code(), StatusCode::kInvalidArgument);
-  options.layer_cuts = {32, 48};
-  EXPECT_EQ(CrossBlocks::Make(weights_, view, options, nullptr).status().code(), StatusCode::kInvalidArgument);
-  view.d_r = 32;
-  EXPECT_EQ(CrossBlocks::Make(weights_, view, {}, nullptr).status().code(), StatusCode::kInvalidArgument);
-  view.d_r = 16;
+  options.form.store = CacheStore::kF16;
+  EXPECT_EQ(code(options), invalid);
+  for (const std::vector<size_t>& cuts : std::vector<std::vector<size_t>>{{32}, {32, 48}, {32, 128}}) {
+    options = {};
+    options.form.layer_cuts = cuts;
+    EXPECT_EQ(code(options), invalid);
+  }
+  options = {};
+  options.form.groups = 2;  // of three heads
+  EXPECT_EQ(code(options), invalid);
+  options.form.groups = 0;
+  options.form.latent = 48;
+  EXPECT_EQ(code(options), invalid);
+  EXPECT_FALSE(CacheBuilder::Make(weights_, options.form).ok());
+  view.shape.d_r = 32;
+  EXPECT_EQ(code({}), invalid);
+  view.shape.d_r = 16;
   const auto blocks = Blocks(view);
   std::vector<float> h(576);
-  EXPECT_EQ(blocks->BeforeLayer(1, h.data(), 1, 576).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(blocks->BeforeLayer(1, h.data(), 1, 576).code(), invalid);
+  // States cannot be made from latents.
+  auto builder = CacheBuilder::Make(weights_, {CacheMode::kStates});
+  auto cache = FrameCache::Make(builder->shape(), &arena_);
+  const std::vector<uint16_t> numbers(64);
+  EXPECT_EQ(builder->Append({0, 1, 1, numbers.data(), 64, numbers.data()}, &*cache, nullptr).code(), invalid);
 }
 
 TEST_F(BridgeTest, TensorsThatAreMissingOrMisshapenAreNamed) {

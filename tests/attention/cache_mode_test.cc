@@ -45,7 +45,8 @@ TEST(CacheMode, BytesPerToken) {
   EXPECT_EQ(CacheBytesPerToken(CacheMode::kMla, CacheStore::kI8, s), 196u);
   EXPECT_EQ(CacheBytesPerToken(CacheMode::kMha, CacheStore::kF32, s), 4u * (2 * 8 * 9 * 64 + 32));
   EXPECT_EQ(CacheBytesPerToken(CacheMode::kMha, CacheStore::kI8, s), 2u * 8 * 9 * (64 + 4) + 64);
-  EXPECT_EQ(CacheBytesPerToken(CacheMode::kStates, CacheStore::kBF16, s), 2u * (384 + 1 + 32));
+  EXPECT_EQ(CacheBytesPerToken(CacheMode::kStates, CacheStore::kBF16, s), 2u * (384 + 32) + 4);
+  EXPECT_EQ(CacheBytesPerToken(CacheMode::kStates, CacheStore::kF32, s), 4u * (384 + 1 + 32));
   EXPECT_EQ(CacheBytesPerToken(CacheMode::kStates, CacheStore::kI8, s), 384u + 4 + 64);
 }
 

@@ -13,127 +13,20 @@
 
 #include "attention/kernels/cross_attn_ref.h"
 #include "attention/kernels/cross_attn_sweep.h"
-#include "attention/mla/latent_cache.h"
+#include "attention/mla/frame_cache.h"
 #include "core/base/arena.h"
 #include "core/io/weights.h"
 #include "core/tensor/dtype.h"
+#include "tests/attention/cross_attn_problem.h"
 #include "tests/support/compare.h"
 
 namespace longview {
 namespace {
 
-const std::vector<CrossAttnKernel> kKernels = {CrossAttnKernel::kReference, CrossAttnKernel::kPortable,
-                                               CrossAttnKernel::kBaseline,  CrossAttnKernel::kAvx2,
-                                               CrossAttnKernel::kAvx512,    CrossAttnKernel::kAvx512Bf16};
-
-std::vector<CrossAttnKernel> KernelsHere(CacheStore store = CacheStore::kF32) {
-  std::vector<CrossAttnKernel> list;
-  for (const CrossAttnKernel kernel : kKernels) {
-    if (kernel == CrossAttnKernel::kAvx512Bf16 && store != CacheStore::kBF16) continue;
-    if (CrossAttnSupported(kernel)) list.push_back(kernel);
-  }
-  return list;
-}
-
-// Random numbers and room for results. Every run's rows are followed by NaN, so a kernel that reads on is found out.
-struct Problem {
-  std::vector<size_t> run_tokens;
-  size_t rows = 1, heads = 9, d_c = 128, d_r = 32;
-  CacheStore store = CacheStore::kF32;
-  size_t stride = 0;  // 0: d_c
-  float spread = 1.0f;
-  bool with_sink = false;
-
-  std::vector<std::vector<uint8_t>> memory;
-  std::vector<float> q_c, q_r, sink, out, lse, mass;
-  std::vector<std::vector<float>> scales;
-  std::vector<CrossAttnRun> runs;
-  CrossAttnParams params;
-
-  size_t queries() const { return rows * heads; }
-
-  void Make(uint32_t seed) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    const auto fill = [&](std::vector<float>* v, size_t n, float size) {
-      v->resize(n);
-      for (float& x : *v) x = size * normal(random);
-    };
-    fill(&q_c, queries() * d_c, spread);
-    fill(&q_r, queries() * d_r, spread);
-    fill(&sink, queries(), 2.0f);
-    if (stride == 0) stride = d_c;
-    for (const size_t tokens : run_tokens) {
-      CrossAttnRun run;
-      run.tokens = static_cast<uint32_t>(tokens);
-      run.d_c = static_cast<uint16_t>(d_c);
-      run.latent_stride = static_cast<uint16_t>(stride);
-      run.latents = Numbers(tokens, d_c, stride, store, &random);
-      const CacheStore key_store = store == CacheStore::kI8 ? CacheStore::kBF16 : store;
-      run.keys = Numbers(tokens, d_r, d_r, key_store, &random);
-      if (store == CacheStore::kI8) {
-        std::vector<float> s(tokens + 1, std::nanf(""));
-        for (size_t t = 0; t < tokens; ++t) s[t] = 0.01f + 0.02f * std::abs(normal(random));
-        scales.push_back(std::move(s));
-        run.scales = scales.back().data();
-      }
-      runs.push_back(run);
-    }
-    // Vectors of vectors: addresses of inner buffers stay.
-    out.assign(queries() * d_c, std::nanf(""));
-    lse.assign(queries(), std::nanf(""));
-    mass.assign(runs.size(), std::nanf(""));
-    params.q_c = q_c.data();
-    params.q_r = q_r.data();
-    params.queries = queries();
-    params.d_c = d_c;
-    params.d_r = d_r;
-    params.scale = 1.0f / std::sqrt(96.0f);
-    params.store = store;
-    params.runs = runs.data();
-    params.run_count = runs.size();
-    params.sink = with_sink ? sink.data() : nullptr;
-    Into(&out, &lse, &mass);
-  }
-
-  void Into(std::vector<float>* o, std::vector<float>* l, std::vector<float>* m) {
-    o->assign(queries() * d_c, std::nanf(""));
-    l->assign(queries(), std::nanf(""));
-    m->assign(runs.size(), std::nanf(""));
-    params.out = o->data();
-    params.lse = l->data();
-    params.run_mass = m->data();
-  }
-
-  // [tokens, stride] numbers of which `n` count; the rest and 64 bytes behind the last row are NaN (int8: 127).
-  const void* Numbers(size_t tokens, size_t n, size_t row, CacheStore type, std::mt19937* random) {
-    std::normal_distribution<float> normal;
-    const size_t size = CacheStoreNumberBytes(type);
-    std::vector<uint8_t> bytes(tokens * row * size + 64, type == CacheStore::kI8 ? 127 : 0xFF);
-    for (size_t t = 0; t < tokens; ++t) {
-      for (size_t j = 0; j < n; ++j) {
-        const float v = normal(*random);
-        uint8_t* to = bytes.data() + (t * row + j) * size;
-        if (type == CacheStore::kF32) {
-          std::memcpy(to, &v, 4);
-        } else if (type == CacheStore::kI8) {
-          *to = static_cast<uint8_t>(static_cast<int8_t>(std::max(-127.0f, std::min(127.0f, 40.0f * v))));
-        } else {
-          const uint16_t bits = type == CacheStore::kF16 ? FloatToF16(v) : FloatToBF16(v);
-          std::memcpy(to, &bits, 2);
-        }
-      }
-    }
-    memory.push_back(std::move(bytes));
-    return memory.back().data();
-  }
-};
-
-void ExpectClose(const std::vector<float>& actual, const std::vector<float>& expected, double tolerance,
-                 const std::string& what) {
-  const Difference d = Compare(actual, expected);
-  EXPECT_LE(d.max_error, tolerance) << what << ", worst at " << d.worst;
-}
+using test::ExpectClose;
+using test::KernelsHere;
+using test::kKernels;
+using test::Problem;
 
 TEST(CrossAttn, EveryKernelAgreesWithTheReference) {
   const std::vector<std::vector<size_t>> token_lists = {{},
@@ -384,29 +277,29 @@ std::vector<float> Absorbed(CrossAttnParams params, const std::vector<float>& q,
 
 struct Stored {
   Arena arena;
-  Result<LatentCache> cache = InternalError("");
-  CacheView view;
+  Result<FrameCache> cache = InternalError("");
+  std::vector<CrossAttnRun> runs;
   Stored(const std::vector<float>& latents, const std::vector<float>& keys, size_t tokens, size_t d_c, size_t stride,
          size_t d_r, CacheStore store) {
-    cache = LatentCache::Make({d_c, d_r, store}, &arena);
+    cache = FrameCache::Make({{d_c}, d_r, store}, &arena);
     for (size_t t = 0, frame = 0; t < tokens; t += 65, ++frame) {
       FrameRows rows;
       rows.time_s = static_cast<double>(frame);
       rows.end_s = rows.time_s + 1;
       rows.tokens = std::min<size_t>(65, tokens - t);
-      rows.latents = latents.data() + t * stride;
-      rows.latent_stride = stride;
+      rows.vectors = latents.data() + t * stride;
+      rows.stride = stride;
       rows.keys = keys.data() + t * d_r;
       EXPECT_TRUE(cache->Append(rows).ok());
     }
-    view = cache->View();
+    runs = cache->View().Runs();
   }
   void Into(CrossAttnParams* params) const {
-    params->store = view.store;
-    params->d_c = view.d_c;
-    params->d_r = view.d_r;
-    params->runs = view.runs.data();
-    params->run_count = view.runs.size();
+    params->store = cache->shape().store;
+    params->d_c = cache->shape().vectors[0];
+    params->d_r = cache->shape().d_r;
+    params->runs = runs.data();
+    params->run_count = runs.size();
   }
 };
 
@@ -433,7 +326,7 @@ TEST(CrossAttn, AbsorbedAgainstExpanded) {
       params.lse = lse.data();
       const Stored exact(latents, keys, kTokens, cut, kDc, d_r, CacheStore::kF32);
       exact.Into(&params);
-      std::vector<float> expected(kRows * kHeads * kDk), expected_mass(exact.view.runs.size());
+      std::vector<float> expected(kRows * kHeads * kDk), expected_mass(exact.runs.size());
       CrossAttnExpanded expanded{q.data(), uk.data(), uv.data(), kDc, kRows, kHeads, kDk, expected.data()};
       params.run_mass = expected_mass.data();
       ThreadPool pool(2);
@@ -451,7 +344,7 @@ TEST(CrossAttn, AbsorbedAgainstExpanded) {
           if (kernel == CrossAttnKernel::kReference || kernel == CrossAttnKernel::kPortable)
             continue;  // slow; seen above
           stored.Into(&params);
-          std::vector<float> mass(stored.view.runs.size());
+          std::vector<float> mass(stored.runs.size());
           params.run_mass = mass.data();
           const Difference d = Compare(Absorbed(params, q, uk, uv, kHeads, kDk, kDc, kernel), expected);
           const std::string what = std::string(CacheStoreName(c.store)) + " " +
@@ -484,7 +377,7 @@ TEST(CrossAttn, AgreesWithPyTorch) {
       const Stored stored(latents, keys, kTokens, cut, kDc, kDr, store);
       CrossAttnParams params;
       stored.Into(&params);
-      std::vector<float> lse_here(kRows * kHeads), mass_here(stored.view.runs.size());
+      std::vector<float> lse_here(kRows * kHeads), mass_here(stored.runs.size());
       params.q_r = q_time.data();
       params.queries = kRows * kHeads;
       params.scale = 1.0f / std::sqrt(static_cast<float>(kDk + kDr));
@@ -560,6 +453,15 @@ TEST(CrossAttn, RefusesCallsThatCannotBe) {
   broken = p.runs[0];
   broken.latent_stride = 64;
   EXPECT_EQ(code([&](CrossAttnParams* c) { c->runs = &broken; }), invalid);
+  broken = p.runs[0];
+  broken.tokens = 1;
+  CrossAttnRun mixed[] = {broken, broken};
+  mixed[1].values = mixed[1].latents;  // one run with values apart, one without
+  EXPECT_EQ(code([&](CrossAttnParams* c) {
+              c->runs = mixed;
+              c->run_count = 2;
+            }),
+            invalid);
   for (const CrossAttnKernel kernel : kKernels) {
     if (!CrossAttnSupported(kernel)) {
       EXPECT_EQ(CrossAttn(p.params, kernel, nullptr).code(), StatusCode::kUnsupported);

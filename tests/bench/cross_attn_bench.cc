@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attention/kernels/cross_attn.h"
-#include "attention/mla/latent_cache.h"
+#include "attention/mla/frame_cache.h"
 #include "core/base/arena.h"
 #include "core/base/thread_pool.h"
 
@@ -28,8 +28,8 @@ struct Shape {
 // A cache of random frames and queries for it.
 struct Setup {
   Arena arena;
-  std::unique_ptr<LatentCache> cache;
-  CacheView view;
+  std::unique_ptr<FrameCache> cache;
+  std::vector<CrossAttnRun> runs;
   std::vector<float> q_c, q_r, out, lse, mass;
   CrossAttnParams params;
 
@@ -41,26 +41,26 @@ struct Setup {
       for (float& x : v) x = normal(random);
       return v;
     };
-    auto made = LatentCache::Make({shape.d_c, shape.d_r, shape.store}, &arena);
-    cache = std::make_unique<LatentCache>(std::move(*made));
-    cache->ExpectTokens(shape.tokens);
+    auto made = FrameCache::Make({{shape.d_c}, shape.d_r, shape.store}, &arena);
+    cache = std::make_unique<FrameCache>(std::move(*made));
+    cache->ExpectBytes(cache->shape().FrameBytes(shape.tokens));
     const std::vector<float> latents = make(kFrameTokens * shape.d_c), keys = make(kFrameTokens * shape.d_r);
     for (size_t t = 0; t < shape.tokens; t += kFrameTokens) {
       FrameRows rows;
       rows.time_s = static_cast<double>(t);
       rows.end_s = rows.time_s + 1;
       rows.tokens = kFrameTokens;
-      rows.latents = latents.data();
-      rows.latent_stride = shape.d_c;
+      rows.vectors = latents.data();
+      rows.stride = shape.d_c;
       rows.keys = keys.data();
       (void)cache->Append(rows);
     }
-    view = cache->View();
+    runs = cache->View().Runs();
     q_c = make(shape.queries * shape.d_c);
     q_r = make(shape.queries * shape.d_r);
     out.resize(shape.queries * shape.d_c);
     lse.resize(shape.queries);
-    mass.resize(view.runs.size());
+    mass.resize(runs.size());
     params.q_c = q_c.data();
     params.q_r = q_r.data();
     params.queries = shape.queries;
@@ -68,8 +68,8 @@ struct Setup {
     params.d_r = shape.d_r;
     params.scale = 1.0f / std::sqrt(96.0f);
     params.store = shape.store;
-    params.runs = view.runs.data();
-    params.run_count = view.runs.size();
+    params.runs = runs.data();
+    params.run_count = runs.size();
     params.out = out.data();
     params.lse = lse.data();
   }
@@ -89,7 +89,7 @@ void MlaDecode(benchmark::State& state, CacheStore store, size_t d_c, size_t d_r
   state.counters["tokens/s"] = benchmark::Counter(tokens, benchmark::Counter::kIsRate);
   state.counters["s/token"] = benchmark::Counter(tokens, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   state.counters["B/s"] =
-      benchmark::Counter(static_cast<double>(setup.view.tokens) * static_cast<double>(state.iterations()) *
+      benchmark::Counter(static_cast<double>(setup.cache->tokens()) * static_cast<double>(state.iterations()) *
                              static_cast<double>(setup.cache->bytes()) / static_cast<double>(setup.cache->tokens()),
                          benchmark::Counter::kIsRate);
 }

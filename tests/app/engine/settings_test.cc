@@ -27,6 +27,24 @@ TEST(Settings, EveryChoiceOfSamplingHasItsOwnHash) {
   EXPECT_EQ(SamplingText(fps), "decode=exact fps=0.1 max_frames=0 scenes=1");
 }
 
+TEST(Settings, AnIndexOfSmallerLatentsIsAnotherOne) {
+  SamplingSettings whole, lean;
+  lean.latent = 32;
+  EXPECT_EQ(SamplingText(lean), "decode=exact fps=1 max_frames=0 scenes=1 latent=32");
+  EXPECT_NE(SamplingHash(whole), SamplingHash(lean));
+}
+
+TEST(Settings, LatentsHaveNamesAndNumbers) {
+  EXPECT_EQ(*ParseLatent("auto"), kLatentAuto);
+  EXPECT_EQ(*ParseLatent("64"), 64);
+  EXPECT_EQ(*ParseLatent("long"), 32);
+  EXPECT_EQ(*ParseLatent("balanced"), 64);
+  EXPECT_EQ(*ParseLatent("quality"), 128);
+  for (const char* wrong : {"", "0", "33", "-1", "Auto", "128 "}) EXPECT_FALSE(ParseLatent(wrong).ok()) << wrong;
+  EXPECT_EQ(LatentName(kLatentAuto), "auto");
+  EXPECT_EQ(LatentName(32), "32");
+}
+
 TEST(Settings, WrongChoicesAreNamed) {
   SamplingSettings sampling;
   for (const double fps : {0.0, -1.0, 1e9, std::nan("")}) {
@@ -36,13 +54,27 @@ TEST(Settings, WrongChoicesAreNamed) {
   CacheOptions cache;
   EXPECT_TRUE(CheckCache(cache).ok());
   cache.mode = "mlx";
-  EXPECT_NE(CheckCache(cache).message().find("'mlx'"), std::string::npos);
+  EXPECT_NE(CheckCache(cache).message().find("\"mlx\""), std::string::npos);
   cache = {};
   cache.store = "fp8";
-  EXPECT_NE(CheckCache(cache).message().find("'fp8'"), std::string::npos);
+  EXPECT_NE(CheckCache(cache).message().find("\"fp8\""), std::string::npos);
   cache = {};
   cache.latent = 100;
   EXPECT_NE(CheckCache(cache).message().find("100"), std::string::npos);
+  cache = {};
+  cache.latent = kLatentAuto;
+  EXPECT_TRUE(CheckCache(cache).ok());
+  for (const char* mode : {"mha", "gqa", "mqa", "mla_layers", "states"}) {
+    cache.mode = mode;
+    EXPECT_EQ(CheckCache(cache).code(), StatusCode::kInvalidArgument) << mode << " has no latents of several sizes";
+  }
+  cache.latent = 64;
+  EXPECT_TRUE(CheckCache(cache).ok());
+  cache.groups = -1;
+  EXPECT_FALSE(CheckCache(cache).ok());
+  sampling = {};
+  sampling.latent = -5;
+  EXPECT_FALSE(CheckSampling(sampling).ok());
   EXPECT_FALSE(ParseDecoding("Exact").ok());
   EXPECT_EQ(*ParseDecoding("fast"), Decoding::kFast);
   EXPECT_EQ(*ParseScope("all"), Scope::kAll);
