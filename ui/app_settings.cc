@@ -42,6 +42,7 @@ SamplingSettings AppSettings::sampling() const {
   sampling.fps = store_->value(QStringLiteral("sampling/fps"), sampling.fps).toDouble();
   sampling.scene_changes = store_->value(QStringLiteral("sampling/scenes"), sampling.scene_changes).toBool();
   sampling.max_frames = store_->value(QStringLiteral("sampling/max_frames"), 0).toULongLong();
+  sampling.latent = store_->value(QStringLiteral("sampling/latent"), 0).toInt();
   const auto decoding = ParseDecoding(store_->value(QStringLiteral("sampling/decode")).toString().toStdString());
   if (decoding.ok()) sampling.decoding = *decoding;
   return CheckSampling(sampling).ok() ? sampling : SamplingSettings();
@@ -51,6 +52,7 @@ void AppSettings::setSampling(const SamplingSettings& sampling) {
   store_->setValue(QStringLiteral("sampling/fps"), sampling.fps);
   store_->setValue(QStringLiteral("sampling/scenes"), sampling.scene_changes);
   store_->setValue(QStringLiteral("sampling/max_frames"), QVariant::fromValue<qulonglong>(sampling.max_frames));
+  store_->setValue(QStringLiteral("sampling/latent"), sampling.latent);
   store_->setValue(QStringLiteral("sampling/decode"), toText(std::string(DecodingName(sampling.decoding))));
 }
 
@@ -59,6 +61,7 @@ CacheOptions AppSettings::cache() const {
   cache.mode = store_->value(QStringLiteral("cache/mode"), toText(cache.mode)).toString().toStdString();
   cache.store = store_->value(QStringLiteral("cache/store"), toText(cache.store)).toString().toStdString();
   cache.latent = store_->value(QStringLiteral("cache/latent"), cache.latent).toInt();
+  cache.groups = store_->value(QStringLiteral("cache/groups"), cache.groups).toInt();
   return CheckCache(cache).ok() ? cache : CacheOptions();
 }
 
@@ -66,6 +69,7 @@ void AppSettings::setCache(const CacheOptions& cache) {
   store_->setValue(QStringLiteral("cache/mode"), toText(cache.mode));
   store_->setValue(QStringLiteral("cache/store"), toText(cache.store));
   store_->setValue(QStringLiteral("cache/latent"), cache.latent);
+  store_->setValue(QStringLiteral("cache/groups"), cache.groups);
 }
 
 Scope AppSettings::scope() const {

@@ -1,24 +1,61 @@
-// What this build's engine offers of the comparison.
+// From the engine's rows and plans to the page's.
 #include "ui/engine_compare.h"
 
-#include <QCoreApplication>
+#include <utility>
+
+#include "app/engine/budget.h"
+#include "app/engine/compare.h"
+#include "ui/format.h"
 
 namespace longview::ui {
 namespace {
 
+ModeRow toRow(const CompareRow& row) {
+  ModeRow out;
+  out.cache.mode = row.mode;
+  out.cache.store = row.store;
+  out.cache.groups = row.groups;
+  if (row.latent != 0) out.cache.latent = row.latent;
+  out.name = toText(row.mode);
+  if (row.groups > 0) out.name += QStringLiteral(" %1").arg(row.groups);
+  if (row.latent != 0) out.name += QLatin1Char(' ') + toText(LatentName(row.latent));
+  out.measured = row.measured;
+  out.bytes_per_token = row.bytes_per_token;
+  out.predicted_bytes = row.predicted_bytes;
+  out.bytes = row.bytes;
+  out.hours_bytes = row.hours_bytes;
+  out.first_token_s = row.first_token_s;
+  out.token_s = row.token_s;
+  out.kl = row.kl;
+  out.agreement = row.agreement;
+  out.best = row.pareto;
+  out.note = toText(row.note);
+  return out;
+}
+
 class EngineCompare : public CompareSource {
  public:
-  Status measure(Engine&, const QString&, const SamplingSettings&, const JobContext&,
-                 const std::function<void(const ModeRow&)>&) override {
-    return missing();
+  Status measure(Engine& engine, const QString& video, const SamplingSettings& sampling, const JobContext& job,
+                 const std::function<void(const ModeRow&)>& on_row) override {
+    CompareOptions options;
+    options.sampling = sampling;
+    LV_ASSIGN_OR_RETURN(const CompareReport report, engine.Compare(toPath(video), options, job,
+                                                                   [&](const CompareRow& row) { on_row(toRow(row)); }));
+    // Which rows no other one beats is known only once all are there.
+    for (const CompareRow& row : report.rows) on_row(toRow(row));
+    return Status::Ok();
   }
-  Result<BudgetOffer> plan(Engine&, uint64_t, double) override { return missing(); }
 
- private:
-  static Status missing() {
-    return Unsupported(
-        QCoreApplication::translate("longview::ui", "The engine of this build does not compare cache modes.")
-            .toStdString());
+  Result<BudgetOffer> plan(Engine& engine, uint64_t bytes, double seconds) override {
+    BudgetRequest request;
+    request.bytes = bytes;
+    request.seconds = seconds;
+    LV_ASSIGN_OR_RETURN(const BudgetPlan plan, engine.PlanBudget(request));
+    BudgetOffer offer;
+    ApplyPlan(plan, &offer.sampling, &offer.cache);
+    offer.bytes = plan.bytes;
+    offer.text = toText(plan.text);
+    return offer;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
+#include <QFile>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -18,6 +19,7 @@
 
 #include "ui/app_settings.h"
 #include "ui/conversation.h"
+#include "ui/conversation_export.h"
 #include "ui/conversation_view.h"
 #include "ui/engine_bridge.h"
 #include "ui/exporter.h"
@@ -196,14 +198,11 @@ void MainWindow::onOpened() {
   const MediaInfo& info = controller_->info();
   if (!info.warnings.empty()) showMessage(toText(info.warnings.front()));
   player_->open(path, info.first_time_s + info.duration_s, settings_->lastPosition(path), info.still);
-  // Captions that `longview caption` wrote beside the film.
-  const QFileInfo file(path);
-  const QString captions = file.dir().filePath(file.completeBaseName() + QStringLiteral(".visual.en.srt"));
-  if (QFileInfo::exists(captions)) player_->setSubtitles(captions);
+  player_->setSubtitles(controller_->captions());
   conversation_view_->setVideo(path, info.duration_s);
   search_->setVideo(path);
   library_pane_->select(path);
-  setWindowTitle(tr("%1 – Longview").arg(file.fileName()));
+  setWindowTitle(tr("%1 – Longview").arg(path.section(QLatin1Char('/'), -1)));
   fillRecentMenu();
 }
 
@@ -222,8 +221,17 @@ void MainWindow::connectConversation() {
 void MainWindow::showTurn(int turn) {
   const auto& turns = conversation_->turns();
   if (turn < 0 || turn >= static_cast<int>(turns.size())) return;
-  const Answer& answer = turns[static_cast<size_t>(turn)].answer;
-  player_->timeline()->setAnswer(answer.evidence, answer.looked);
+  const Turn& shown = turns[static_cast<size_t>(turn)];
+  if (shown.kind == Turn::Kind::kQuestion) {
+    player_->timeline()->setAnswer(shown.answer.evidence, shown.answer.looked);
+    return;
+  }
+  // Chapters are shown over the film as well.
+  QFile file(captions_.filePath(QStringLiteral("chapters-%1.srt").arg(turn)));
+  if (shown.videos.front() != controller_->path() || !file.open(QIODevice::WriteOnly)) return;
+  file.write(toSrt({shown}, controller_->path()));
+  file.close();
+  player_->setSubtitles(file.fileName());
 }
 
 void MainWindow::connectJobs() {

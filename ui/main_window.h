@@ -5,6 +5,7 @@
 #include <QByteArray>
 #include <QMainWindow>
 #include <QStringList>
+#include <QTemporaryDir>
 
 class QDockWidget;
 class QLabel;
@@ -109,6 +110,7 @@ class MainWindow : public QMainWindow {
   QString pending_video_;  // goes to pending_time_ once it is open
   double pending_time_ = 0.0;
   QByteArray docks_before_full_;
+  QTemporaryDir captions_;  // of the chapters that are shown over the film
 };
 
 }  // namespace longview::ui

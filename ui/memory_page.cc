@@ -30,7 +30,8 @@ constexpr double kLowestBytes = 1e6;
 constexpr double kDecades = 4.8;
 
 QString wayText(const CacheOptions& cache) {
-  return QStringLiteral("%1 · %2 · %3").arg(toText(cache.mode), toText(cache.store)).arg(cache.latent);
+  const QString way = QStringLiteral("%1 · %2").arg(toText(cache.mode), toText(cache.store));
+  return cache.mode == "mla" ? QStringLiteral("%1 · %2").arg(way, toText(LatentName(cache.latent))) : way;
 }
 
 }  // namespace

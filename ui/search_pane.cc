@@ -140,6 +140,7 @@ void SearchPane::search(const QString& words) {
   if (job_ != 0) bridge_->cancel(job_);
   SearchOptions options;
   options.sampling = settings_->sampling();
+  options.cache = settings_->cache();
   options.limit = kMoments;
   options.allow_partial = true;
   std::vector<std::filesystem::path> paths;

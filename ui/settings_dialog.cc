@@ -40,6 +40,8 @@ SettingsDialog::SettingsDialog(EngineBridge* bridge, AppSettings* settings, cons
   auto* column = new QVBoxLayout(this);
   column->addWidget(tabs_, 1);
   column->addWidget(buttons);
+  // Enter ends the editing of a field; it presses nothing.
+  for (auto* button : findChildren<QPushButton*>()) button->setAutoDefault(false);
   resize(860, 640);
 }
 

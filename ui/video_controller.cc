@@ -1,6 +1,8 @@
 // Opening and background reading.
 #include "ui/video_controller.h"
 
+#include <QDir>
+#include <QFileInfo>
 #include <utility>
 
 #include "ui/app_settings.h"
@@ -25,29 +27,37 @@ void VideoController::open(const QString& path) {
   opening_ = path;
   emit opening(path);
   const SamplingSettings sampling = settings_->sampling();
-  opening_job_ = bridge_->start<MediaInfo>(
+  opening_job_ = bridge_->start<Opened>(
       Lane::kMedia, tr("Opening %1").arg(path.section(QLatin1Char('/'), -1)), this,
-      [path, sampling](const EngineBridge::Call& call) { return call.engine.Info(toPath(path), sampling, call.job); },
-      [this, path](Result<MediaInfo> info) { finishOpening(path, std::move(info)); });
+      [path, sampling](const EngineBridge::Call& call) -> Result<Opened> {
+        Opened opened;
+        LV_ASSIGN_OR_RETURN(opened.info, call.engine.Info(toPath(path), sampling, call.job));
+        const QFileInfo file(path);
+        const QString captions = file.dir().filePath(file.completeBaseName() + QStringLiteral(".visual.en.srt"));
+        if (QFileInfo::exists(captions)) opened.captions = captions;
+        return opened;
+      },
+      [this, path](Result<Opened> opened) { finishOpening(path, std::move(opened)); });
 }
 
-void VideoController::finishOpening(const QString& path, Result<MediaInfo> info) {
+void VideoController::finishOpening(const QString& path, Result<Opened> opened) {
   if (path != opening_) return;
   opening_job_ = 0;
   opening_.clear();
-  if (!info.ok()) {
-    const QString why = failureText(info.status());
-    if (info.status().code() != StatusCode::kCancelled) library_->setState(path, ReadState::kFailed, why);
+  if (!opened.ok()) {
+    const QString why = failureText(opened.status());
+    if (opened.status().code() != StatusCode::kCancelled) library_->setState(path, ReadState::kFailed, why);
     emit openFailed(path, why);
     return;
   }
   path_ = path;
-  info_ = std::move(info).value();
+  info_ = std::move(opened->info);
+  captions_ = opened->captions;
   frames_.clear();
   library_->add(path);
   library_->setDuration(path, info_.duration_s);
   settings_->addRecent(path);
-  emit opened();
+  emit this->opened();
   emit framesChanged();
   refreshFrames();
   read(path);

@@ -35,6 +35,8 @@ class VideoController : public QObject {
   // The open video; an empty path where there is none.
   const QString& path() const { return path_; }
   const MediaInfo& info() const { return info_; }
+  // A subtitle file that `longview caption` wrote beside the film; empty where there is none.
+  const QString& captions() const { return captions_; }
   const std::vector<KeptFrame>& frames() const { return frames_; }
   // How far the open video has been read, in seconds from its beginning.
   double readUntil() const;
@@ -47,7 +49,11 @@ class VideoController : public QObject {
   void readingEnded(const QString& path);
 
  private:
-  void finishOpening(const QString& path, Result<MediaInfo> info);
+  struct Opened {
+    MediaInfo info;
+    QString captions;
+  };
+  void finishOpening(const QString& path, Result<Opened> opened);
   void finishReading(const QString& path, Result<IndexReport> report);
   void refreshFrames();
   void onProgress(quint64 id, double done, double total);
@@ -59,6 +65,7 @@ class VideoController : public QObject {
   QString opening_;
   quint64 opening_job_ = 0;
   MediaInfo info_;
+  QString captions_;
   std::vector<KeptFrame> frames_;
   bool refreshing_ = false;
   QTimer refresh_;

@@ -59,12 +59,11 @@ struct AskOptions {
   SamplingSettings sampling;
   CacheOptions cache;
   Scope scope = Scope::kFocus;
-  int focus_frames = 8;        // frames attended to under focus, 1..4096
-  std::optional<TimeSpan> at;  // only frames in this span are attended to, and t_q is its middle
-  int max_tokens = 96;         // of the answer
-  bool allow_partial = false;  // answer from what is there of an unfinished index rather than finish it first
-  // Earlier questions and answers, oldest first, which the model reads before the question.
-  std::vector<AskTurn> history;
+  int focus_frames = 8;          // frames attended to under focus, 1..4096
+  std::optional<TimeSpan> at;    // only frames in this span are attended to, and t_q is its middle
+  int max_tokens = 96;           // of the answer
+  bool allow_partial = false;    // answer from what is there of an unfinished index rather than finish it first
+  std::vector<AskTurn> history;  // earlier questions and answers, oldest first, read before the question
   // Where total_s starts; absent: this call. The command line passes ProcessStart().
   std::optional<std::chrono::steady_clock::time_point> started;
 };
@@ -182,13 +181,10 @@ class Engine {
   // The frames of an index, in order of time, also while it still grows. kNotFound where there is no index yet.
   Result<std::vector<KeptFrame>> KeptFrames(const std::filesystem::path& video, const SamplingSettings& sampling,
                                             const JobContext& job = {});
-  // For each of `times_s` the thumbnail of the kept frame shown then (before the first: the first). Errors as
-  // KeptFrames.
+  // The thumbnail of the kept frame shown at each time (before the first: the first). Errors as KeptFrames.
   Result<std::vector<FramePicture>> Thumbnails(const std::filesystem::path& video, const SamplingSettings& sampling,
                                                const std::vector<double>& times_s, const JobContext& job = {});
-  // Copies the film within `span` into `out` without decoding, from the keyframe before its start on; the format
-  // follows the extension of `out`, which is replaced once the copy is whole. kUnsupported: the format cannot hold
-  // these streams; kIo.
+  // Copies the film within `span` into `out` without decoding, from the keyframe before its start on (CopyClip).
   Status CutClip(const std::filesystem::path& video, const TimeSpan& span, const std::filesystem::path& out,
                  const JobContext& job = {});
 

@@ -20,10 +20,6 @@
         <translation>依据这些时刻：</translation>
     </message>
     <message>
-        <source>The engine of this build does not compare cache modes.</source>
-        <translation>此版本的引擎不支持比较缓存模式。</translation>
-    </message>
-    <message>
         <source>This cannot be done as asked.</source>
         <translation>无法按要求完成。</translation>
     </message>
@@ -358,6 +354,10 @@
     <message>
         <source>Drop a video here, or open one with Ctrl+O.</source>
         <translation>将视频拖到这里，或按 Ctrl+O 打开。</translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation>消息</translation>
     </message>
     <message>
         <source>Close this message</source>
@@ -815,6 +815,10 @@
     <message>
         <source>Settings</source>
         <translation>设置</translation>
+    </message>
+    <message>
+        <source>Pages of settings</source>
+        <translation>设置页</translation>
     </message>
     <message>
         <source>General</source>

@@ -9,6 +9,7 @@
 #include "ui/compare_model.h"
 #include "ui/conversation_export.h"
 #include "ui/format.h"
+#include "ui/language.h"
 #include "ui/library_model.h"
 #include "ui/timeline_model.h"
 
@@ -160,6 +161,20 @@ TEST(UiSettings, ComeBackFromTheFile) {
   EXPECT_DOUBLE_EQ(settings.lastPosition(QStringLiteral("/a=b/[1].mp4")), 12.5);
   EXPECT_EQ(settings.recent(), (QStringList{QStringLiteral("/1.mp4"), QStringLiteral("/2.mp4")}));
   EXPECT_EQ(settings.cache().mode, "mla");
+}
+
+TEST(UiLanguage, ChineseIsBuiltInAndGoesAwayAgain) {
+  LibraryVideo video;
+  video.state = ReadState::kReading;
+  video.share = 0.4;
+  const QString english = LibraryModel::stateText(video);
+  applyLanguage(QStringLiteral("zh_CN"));
+  const QString chinese = LibraryModel::stateText(video);
+  const QString failure = failureText(NotFound("a.mp4"));
+  applyLanguage(QStringLiteral("en"));
+  EXPECT_EQ(chinese, QStringLiteral("读取中，40 %"));
+  EXPECT_TRUE(failure.startsWith(QStringLiteral("缺少")));
+  EXPECT_EQ(LibraryModel::stateText(video), english);
 }
 
 TEST(UiCompare, APredictionIsReplacedByItsMeasurement) {
