@@ -3,24 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <utility>
 
 #include "app/engine/answerer.h"
-#include "app/engine/captioner.h"
-#include "app/engine/comparer.h"
+#include "app/engine/engine_impl.h"
 #include "app/engine/fingerprint.h"
-#include "app/engine/indexer.h"
-#include "app/engine/library.h"
 #include "app/engine/library_upkeep.h"
 #include "app/engine/memory_report.h"
-#include "app/engine/model.h"
-#include "app/engine/paths.h"
-#include "app/engine/planter.h"
-#include "app/engine/session.h"
-#include "core/base/arena.h"
-#include "core/base/log.h"
-#include "core/base/thread_pool.h"
 #include "vision/av/clip_cutter.h"
 #include "vision/av/video_reader.h"
 #include "vision/picture_io.h"
@@ -52,11 +41,6 @@ Status CheckDevice(const std::string& device) {
 constexpr char kIndexWork[] = "index a frame";
 constexpr char kCaptionWork[] = "caption a segment";
 
-// What a draft of a caption depends on: all that the caption does.
-std::string DraftVariant(const ModelConfig& config, const std::string& variant) {
-  return "model=" + WholeModelHash(config) + " version=" + std::to_string(kCaptionVersion) + " " + variant;
-}
-
 MediaInfo ToMediaInfo(const VideoInfo& info, const DamageReport& damage) {
   MediaInfo out;
   out.path = info.path;
@@ -77,206 +61,7 @@ MediaInfo ToMediaInfo(const VideoInfo& info, const DamageReport& damage) {
   return out;
 }
 
-// The frame tokens of one video, read from it once and kept for the other storage types where they fit.
-class StatesMemory {
- public:
-  StatesMemory(std::shared_ptr<const VideoIndex> index, size_t d_v, std::function<Status(const StatesSink&)> read)
-      : index_(std::move(index)), d_v_(d_v), read_(std::move(read)) {}
-
-  Status Read(const StatesSink& sink) {
-    if (!kept_.empty()) {
-      const float* states = kept_.data();
-      for (size_t i = 0; i < index_->frames(); ++i) {
-        LV_RETURN_IF_ERROR(sink(i, states));
-        states += index_->info(i).tokens * d_v_;
-      }
-      return Status::Ok();
-    }
-    constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-    const uint64_t bytes = index_->tokens() * d_v_ * sizeof(float);
-    const bool keep = bytes <= std::min(kMostBytes, AvailableMemory() / 4);
-    if (keep) kept_.reserve(index_->tokens() * d_v_);
-    const Status status = read_([&](size_t frame, const float* states) {
-      if (keep) kept_.insert(kept_.end(), states, states + index_->info(frame).tokens * d_v_);
-      return sink(frame, states);
-    });
-    if (!status.ok()) kept_.clear();
-    return status;
-  }
-
- private:
-  std::shared_ptr<const VideoIndex> index_;
-  size_t d_v_;
-  std::function<Status(const StatesSink&)> read_;
-  std::vector<float> kept_;
-};
-
 }  // namespace
-
-struct Engine::Impl {
-  Impl(const EngineOptions& given, WeightStore store)
-      : options(given),
-        library_folder(LibraryFolder(given.library)),
-        folders{AssetsFolder(given.assets), PartsFolder(given.models)},
-        pool(given.threads),
-        model(folders, store, [this] { return library(); }),
-        indexer({library_folder, &model, [this] { return library(); }, &pool,
-                 [this](const std::string& text) { Warn(text); }}) {}
-
-  void Warn(const std::string& text) {
-    if (options.on_warning) {
-      options.on_warning(text);
-    } else {
-      LogWarning(text);
-    }
-  }
-
-  // The library, or one in memory where the folder cannot be used (with one warning); null only without memory.
-  Library* library() {
-    const std::scoped_lock lock(library_mutex);
-    if (library_opened) return library_db.get();
-    library_opened = true;
-    auto opened = Library::Open(library_folder, [this](const std::string& text) { Warn(text); });
-    if (!opened.ok()) {
-      library_status = opened.status();
-      Warn(opened.status().message() + "; nothing is remembered beyond this run");
-      opened = Library::OpenInMemory();
-    }
-    if (opened.ok()) library_db = std::move(opened).value();
-    return library_db.get();
-  }
-
-  // A session over these videos, the last one again where nothing changed.
-  Result<std::shared_ptr<const Session>> Load(std::vector<SessionVideo> videos, const std::vector<std::string>& keys,
-                                              const SamplingSettings& sampling, const CacheOptions& cache,
-                                              const JobContext& job) {
-    std::string name =
-        cache.mode + " " + cache.store + " " + LatentName(cache.latent) + " " + std::to_string(cache.groups);
-    for (size_t i = 0; i < videos.size(); ++i) {
-      // A partial index is another one as it grows; one in memory has no name that lasts.
-      name += "\n" + videos[i].name + "\t" + keys[i] + "\t" + std::to_string(videos[i].index->frames());
-      if (videos[i].index->in_memory())
-        name += "\t" + std::to_string(reinterpret_cast<uintptr_t>(videos[i].index.get()));
-    }
-    const std::scoped_lock lock(session_mutex);
-    if (session != nullptr && session_name == name) return session;
-    session.reset();
-    Session::Parts parts;
-    LV_ASSIGN_OR_RETURN(parts.bridge, model.Bridge(job));
-    LV_ASSIGN_OR_RETURN(parts.text, model.Text(job));
-    parts.arena = &arena;
-    parts.pool = &pool;
-    parts.states = [&, list = videos](size_t video, const StatesSink& sink) {
-      return indexer.EncodeStates(list[video].name, sampling, *list[video].index, job, sink);
-    };
-    LV_ASSIGN_OR_RETURN(session, Session::Load(std::move(parts), std::move(videos), cache, job.stop));
-    session_name = std::move(name);
-    return session;
-  }
-
-  // What a question's index is looked for under: where it needs fewer numbers of a latent than the model has, an index
-  // that keeps only so many serves as well as a whole one, if it is there and the whole one is not.
-  Result<SamplingSettings> SamplingOf(const fs::path& video, SamplingSettings sampling, const CacheOptions& cache,
-                                      const JobContext& job) {
-    LV_ASSIGN_OR_RETURN(const auto config, model.Config());
-    const int wanted = cache.latent == kLatentAuto ? static_cast<int>(config->bridge_shape.d_c) : cache.latent;
-    if (sampling.latent != 0) return sampling;
-    const std::vector<size_t>& cuts = config->bridge_shape.cuts;
-    for (size_t i = cuts.size(); i > 0 && static_cast<int>(cuts[i - 1]) >= wanted; --i) {
-      SamplingSettings leaner = sampling;
-      leaner.latent = static_cast<int>(cuts[i - 1]);
-      if (i == cuts.size() && static_cast<int>(cuts.back()) == wanted) break;  // no other will do
-      LV_ASSIGN_OR_RETURN(const IndexKey key, indexer.KeyOf(video, leaner, job));
-      LV_ASSIGN_OR_RETURN(const IndexInfo info, indexer.Look(key, leaner));
-      if (info.state == IndexState::kComplete) return leaner;
-    }
-    return sampling;
-  }
-
-  struct Loaded {
-    std::shared_ptr<const Session> session;
-    std::vector<IndexKey> keys;
-    double index_s = 0.0;
-    Clock::time_point ready;  // when the indexes stood
-  };
-  // Indexes what needs it and loads the caches.
-  Result<Loaded> Prepare(const std::vector<fs::path>& videos, const SamplingSettings& sampling,
-                         const CacheOptions& cache, bool allow_partial, const JobContext& job,
-                         const std::function<void(const StageEvent&)>& on_stage) {
-    for (const fs::path& video : videos) {
-      LV_RETURN_IF_ERROR(StampFile(video).status());
-    }
-    const auto tell = [&](Stage stage, const std::string& video) {
-      if (on_stage) on_stage({stage, video});
-    };
-    tell(Stage::kLoadModel, "");
-    LV_RETURN_IF_ERROR(model.Text(job).status());
-    LV_RETURN_IF_ERROR(model.Bridge(job).status());
-    Loaded loaded;
-    std::vector<SessionVideo> session_videos;
-    std::vector<std::string> names;
-    for (const fs::path& video : videos) {
-      tell(Stage::kIndex, video.string());
-      IndexRequest request;
-      request.video = video;
-      LV_ASSIGN_OR_RETURN(request.sampling, SamplingOf(video, sampling, cache, job));
-      request.memory_fallback = true;
-      request.allow_partial = allow_partial;
-      LV_ASSIGN_OR_RETURN(IndexOutcome outcome, indexer.Ensure(request, job));
-      loaded.index_s += outcome.report.seconds;
-      loaded.keys.push_back(outcome.key);
-      names.push_back(outcome.key.FileName());
-      session_videos.push_back({video.string(), std::move(outcome.index)});
-    }
-    loaded.ready = Clock::now();
-    tell(Stage::kLoadCache, "");
-    LV_ASSIGN_OR_RETURN(loaded.session, Load(std::move(session_videos), names, sampling, cache, job));
-    return loaded;
-  }
-
-  // What a run that was stopped half-way captioned, and the keeping of what this one does. Without a library nothing is
-  // known and nothing kept.
-  CaptionDrafts LoadDrafts(const IndexKey& key, const ModelConfig& config, const std::string& variant,
-                           const std::vector<CaptionSegment>& segments, bool resume) {
-    CaptionDrafts drafts;
-    Library* const library_now = library();
-    if (library_now == nullptr) return drafts;
-    const std::string name = DraftVariant(config, variant);
-    if (resume) {
-      const auto found = library_now->Drafts(key, name);
-      for (const CaptionDraft& draft : found.ok() ? *found : std::vector<CaptionDraft>()) {
-        const bool fits = draft.segment < segments.size() && draft.start == segments[draft.segment].start &&
-                          draft.end == segments[draft.segment].end;
-        if (fits) drafts.known.emplace(draft.segment, draft.text);
-      }
-    } else {
-      (void)library_now->ClearDrafts(key, name);
-    }
-    drafts.on_written = [library_now, key, name, &segments](size_t segment, const std::string& text) {
-      // Work goes on without: a lost draft costs time only.
-      (void)library_now->PutDraft(key, name, {segment, segments[segment].start, segments[segment].end, text});
-    };
-    return drafts;
-  }
-
-  const EngineOptions options;
-  const fs::path library_folder;
-  const ModelFolders folders;
-  ThreadPool pool;
-  Arena arena;  // of the latent caches
-
-  std::mutex library_mutex;
-  bool library_opened = false;
-  std::unique_ptr<Library> library_db;
-  Status library_status;  // why the folder's own database is not in use
-
-  Model model;
-  Indexer indexer;
-
-  std::mutex session_mutex;
-  std::string session_name;
-  std::shared_ptr<const Session> session;
-};
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
@@ -387,89 +172,6 @@ Result<SearchResult> Engine::Search(const std::vector<fs::path>& videos, std::st
   LV_ASSIGN_OR_RETURN(SearchResult result, SearchIn(*loaded.session, words, options, job, &impl_->pool));
   result.index_s = loaded.index_s;
   return result;
-}
-
-Result<CompareReport> Engine::Compare(const fs::path& video, const CompareOptions& options, const JobContext& job,
-                                      const CompareRowSink& on_row) {
-  const Clock::time_point called = Clock::now();
-  LV_RETURN_IF_ERROR(CheckSampling(options.sampling));
-  LV_RETURN_IF_ERROR(StampFile(video).status());
-  {
-    // The memory of an earlier question's cache counts for the rows.
-    const std::scoped_lock lock(impl_->session_mutex);
-    impl_->session.reset();
-  }
-  Session::Parts parts;
-  LV_ASSIGN_OR_RETURN(parts.bridge, impl_->model.Bridge(job));
-  LV_ASSIGN_OR_RETURN(parts.text, impl_->model.Text(job));
-  parts.arena = &impl_->arena;
-  parts.pool = &impl_->pool;
-  IndexRequest request;
-  request.video = video;
-  request.sampling = options.sampling;
-  request.sampling.latent = 0;
-  request.memory_fallback = true;
-  LV_ASSIGN_OR_RETURN(const IndexOutcome outcome, impl_->indexer.Ensure(request, {job.stop, {}}));
-  StatesMemory states(outcome.index, parts.bridge->config.d_v, [&](const StatesSink& sink) {
-    return impl_->indexer.EncodeStates(video, request.sampling, *outcome.index, {job.stop, {}}, sink);
-  });
-  parts.states = [&states](size_t, const StatesSink& sink) { return states.Read(sink); };
-  LV_ASSIGN_OR_RETURN(CompareReport report, CompareModes(parts, {video.string(), outcome.index}, options, job, on_row));
-  report.index_s = outcome.report.seconds;
-  report.total_s = Seconds(called);
-  return report;
-}
-
-Result<BenchReport> Engine::Bench(const JobContext& job) {
-  BenchParts parts;
-  LV_ASSIGN_OR_RETURN(parts.vit, impl_->model.LoadVit(WeightStore::kBF16, job));
-  LV_ASSIGN_OR_RETURN(const TextPart text, impl_->model.Text(job));
-  parts.decoder = text.decoder;
-  return RunBench(parts, &impl_->pool, job);
-}
-
-Result<SelfTestReport> Engine::SelfTest(const fs::path& video, SelfTestOptions options, const JobContext& job,
-                                        const SelfTestSink& on_cell) {
-  LV_RETURN_IF_ERROR(CheckSampling(options.sampling));
-  LV_RETURN_IF_ERROR(CheckCache(options.cache));
-  LV_RETURN_IF_ERROR(StampFile(video).status());
-  std::error_code unknown;  // where files cannot be compared they are different
-  std::erase_if(options.needles, [&](const Needle& needle) { return fs::equivalent(needle.file, video, unknown); });
-  LV_RETURN_IF_ERROR(CheckSelfTest(options));
-  Session::Parts parts;
-  LV_ASSIGN_OR_RETURN(parts.bridge, impl_->model.Bridge(job));
-  LV_ASSIGN_OR_RETURN(parts.text, impl_->model.Text(job));
-  parts.arena = &impl_->arena;
-  parts.pool = &impl_->pool;
-  const auto index = [&](const fs::path& file) {
-    return impl_->indexer.Ensure({file, options.sampling, false, true, false}, {job.stop, {}});
-  };
-  LV_ASSIGN_OR_RETURN(const IndexOutcome host, index(video));
-  std::vector<std::shared_ptr<const VideoIndex>> planted;
-  for (const Needle& needle : options.needles) {
-    LV_ASSIGN_OR_RETURN(const IndexOutcome outcome, index(needle.file));
-    planted.push_back(outcome.index);
-  }
-  return PlantAndFind(parts, host.index, planted, options, job, on_cell);
-}
-
-std::vector<Needle> Engine::DemoNeedles() const {
-  const fs::path demo = impl_->folders.parts / "demo";
-  std::vector<Needle> needles = {{demo / "bikes.mp4", "people riding bicycles on a street"},
-                                 {demo / "bigbuckbunny.mp4", "a rabbit in the grass"},
-                                 {demo / "carphone.mp4", "a man in a suit in a car"}};
-  std::error_code unknown;
-  std::erase_if(needles, [&](const Needle& needle) { return !fs::is_regular_file(needle.file, unknown); });
-  return needles;
-}
-
-Result<BudgetPlan> Engine::PlanBudget(const BudgetRequest& request) {
-  LV_ASSIGN_OR_RETURN(const auto config, impl_->model.Config());
-  BudgetModel model;
-  model.tokens_per_frame = static_cast<int>(config->bridge_shape.tokens_per_frame());
-  model.d_r = static_cast<int>(config->bridge_shape.d_r);
-  model.cuts.assign(config->bridge_shape.cuts.begin(), config->bridge_shape.cuts.end());
-  return SolveBudget(request, model);
 }
 
 Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOptions& options, const JobContext& job,
