@@ -94,7 +94,7 @@ TEST(Library, RatesFavourWhatIsNew) {
 
 // An index under the name that its key gives it.
 Result<CacheFileWriter> StartIndex(const fs::path& folder, const IndexKey& key) {
-  return CacheFileWriter::Open(folder / key.FileName(), MakeIndexHeader(key, "fps=1", BridgeConfig()),
+  return CacheFileWriter::Open(folder / key.FileName(), MakeIndexHeader(key, "fps=1", BridgeConfig(), 0),
                                CacheFileSync::kNever);
 }
 
