@@ -83,6 +83,7 @@ def main():
     batches = Batches(lists["train"], captions, D.agreement({n: captions[n] for n in lists["train"]}), text, int(time.time()), 5)
     text.finish()
     batches.encode()
+    text.load(os.path.join(args.work, "lower.pt"))
     vocab = torch.tensor(sorted({t for ids in batches.answers() for t in ids} | set(range(1500))))
     vmap = torch.full((dec.embed.shape[0],), -1)
     vmap[vocab] = torch.arange(len(vocab))

@@ -63,6 +63,22 @@ class Text:
                 self.kept[it] = part.clone()
         return torch.cat([self.kept[it] for it in items]).float()
 
+    def save(self, path):
+        """What lower() has made, for the next run: the same for every bridge whose first cross block stands at this layer."""
+        rows = list(self.kept.items())
+        torch.save(dict(first=self.first, keys=[(self.questions[p], ids) for (p, ids), _ in rows], h=torch.cat([h for _, h in rows])), path + ".tmp")
+        os.replace(path + ".tmp", path)
+
+    def load(self, path):
+        if not os.path.exists(path):
+            return
+        saved = torch.load(path)
+        if saved["first"] != self.first:
+            return
+        for (question, ids), h in zip(saved["keys"], saved["h"].split([len(ids) for _, ids in saved["keys"]])):
+            if question in self.index:
+                self.kept[self.index[question], ids] = h.clone()
+
 
 def upper(dec, bridge, text, rows, pack, h, t_q, groups, latents, keys):
     """The upper half with its cross blocks: packed hidden states to packed final hidden states."""
@@ -277,6 +293,10 @@ def main():
     print(f"{len(vocab)} tokens in use", flush=True)
     pooled = {"train": pooled_features(args.work, "train", SHAPE["pool"])}
 
+    lower_path = os.path.join(args.work, "lower.pt")
+    text.load(lower_path)
+    print(f"{len(text.kept)} sequences known below the cross blocks", flush=True)
+
     some = batches.next(16)[1]
     scales = hidden_scales(dec, text, SHAPE["cross_layers"], some)
     bridge = Bridge(scales)
@@ -376,12 +396,15 @@ def main():
             print(f"step {step} min {minutes:.1f} loss {running:.4f} words {float(told.detach()):.2f} lr {lr:.2e} k {k} {time.time() - t0:.2f}s", flush=True)
         if step % 100 == 0:
             save(ckpt_path)
+        if step % 500 == 0:
+            text.save(lower_path)
         if args.eval_every and minutes - last_eval >= args.eval_every:
             last_eval = minutes
             measure(lists["dev"][:200])
     if args.eval_every:
         measure(lists["dev"])
     save(ckpt_path)
+    text.save(lower_path)
 
 
 if __name__ == "__main__":
