@@ -323,6 +323,7 @@ Result<std::vector<LibraryEntry>> Engine::LibraryEntries() {
 Result<std::vector<std::string>> Engine::CheckLibrary(const JobContext& job) {
   LV_ASSIGN_OR_RETURN(const auto damaged, DamagedIndexes(impl_->library_folder, impl_->library(), job));
   std::vector<std::string> names;
+  names.reserve(damaged.size());
   for (const LibraryEntry& entry : damaged) names.push_back(entry.index.file.string());
   return names;
 }

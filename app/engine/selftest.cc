@@ -69,7 +69,8 @@ Picture DrawHeatMap(const SelfTestReport& report, bool attended) {
   picture.rgb.assign(static_cast<size_t>(picture.width) * static_cast<size_t>(picture.height) * 3, 255);
   for (int column = 0; column < columns; ++column) {
     for (int row = 0; row < rows; ++row) {
-      const SelfTestCell& cell = report.cells[static_cast<size_t>(column * rows + row)];
+      const SelfTestCell& cell =
+          report.cells[static_cast<size_t>(column) * static_cast<size_t>(rows) + static_cast<size_t>(row)];
       const double share =
           cell.planted == 0 ? 0.0 : static_cast<double>(attended ? cell.attended : cell.found) / cell.planted;
       const auto red = static_cast<uint8_t>(std::lround(220.0 - 170.0 * share));
