@@ -195,6 +195,9 @@ class Sidecar {
       if (child.type() != pugi::node_element) continue;
       if (!IsSoundName(child, child.name())) return Damaged("has a name without a namespace: " + XmlText(child.name()));
       for (const pugi::xml_attribute attribute : child.attributes()) {
+        if (child.attribute(attribute.name()) != attribute) {
+          return Damaged("is no sound XML: an element has twice " + XmlText(attribute.name()));
+        }
         if (IsSoundName(child, attribute.name())) continue;
         return Damaged("has a name without a namespace: " + XmlText(attribute.name()));
       }
@@ -265,7 +268,7 @@ class Sidecar {
   void RemoveNote(const char* local) {
     for (pugi::xml_node block : rdf_.children()) {
       if (!Is(block, kRdf, "Description")) continue;
-      if (const pugi::xml_attribute found = Attribute(block, kOwn, local)) block.remove_attribute(found);
+      while (const pugi::xml_attribute found = Attribute(block, kOwn, local)) block.remove_attribute(found);
       for (pugi::xml_node property = block.first_child(); property;) {
         const pugi::xml_node next = property.next_sibling();
         if (Is(property, kOwn, local)) block.remove_child(property);
