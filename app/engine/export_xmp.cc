@@ -198,7 +198,8 @@ class Sidecar {
         if (child.attribute(attribute.name()) != attribute) {
           return Damaged("is no sound XML: an element has twice " + XmlText(attribute.name()));
         }
-        if (IsSoundName(child, attribute.name())) continue;
+        const bool undeclares = PrefixOf(attribute.name()) == "xmlns" && *attribute.value() == '\0';
+        if (IsSoundName(child, attribute.name()) && !undeclares) continue;
         return Damaged("has a name without a namespace: " + XmlText(attribute.name()));
       }
       LV_RETURN_IF_ERROR(CheckNames(child, depth + 1));
