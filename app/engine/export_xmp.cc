@@ -57,13 +57,21 @@ pugi::xml_attribute Attribute(pugi::xml_node node, std::string_view space, std::
   return {};
 }
 
+// Whether a name at `node` is one of XML with namespaces: at most one colon, with a declared prefix before it.
+bool IsSoundName(pugi::xml_node node, std::string_view name) {
+  const size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return !name.empty();
+  if (colon == 0 || colon + 1 == name.size() || name.find(':', colon + 1) != std::string_view::npos) return false;
+  const std::string_view prefix = name.substr(0, colon);
+  return prefix == "xml" || prefix == "xmlns" || !NamespaceAt(node, prefix).empty();
+}
+
 // A prefix for `space` that is valid at `node`, declared there where there is none.
 std::string Prefix(pugi::xml_node node, std::string_view space, const char* wanted) {
   for (pugi::xml_node at = node; at; at = at.parent()) {
     for (const pugi::xml_attribute attribute : at.attributes()) {
       const std::string_view name = attribute.name();
       if (!name.starts_with("xmlns:") || attribute.value() != space) continue;
-      if (name.size() == 6 || name.find(':', 6) != std::string_view::npos) continue;  // no prefix that a name can have
       if (NamespaceAt(node, name.substr(6)) == space) return std::string(name.substr(6));
     }
   }
@@ -90,6 +98,7 @@ class Sidecar {
       if (node.type() == pugi::node_doctype)
         return Unsupported("has a document type declaration, which no sidecar has");
     }
+    LV_RETURN_IF_ERROR(CheckNames(document_, 0));
     rdf_ = Find(document_, kRdf, "RDF", 0);
     if (!rdf_) return Damaged("is no XMP sidecar: it holds no rdf:RDF");
     for (const pugi::xml_node block : rdf_.children()) {
@@ -179,6 +188,25 @@ class Sidecar {
     return prefix.empty() ? std::string(local) : std::string(prefix) + ":" + local;
   }
 
+  // A prefix that is not declared would come to mean something once Longview declares it for its own use.
+  static Status CheckNames(pugi::xml_node node, int depth) {
+    if (depth > kMaxDepth) return Damaged("its elements are nested too deep");
+    for (const pugi::xml_node child : node.children()) {
+      if (child.type() != pugi::node_element) continue;
+      if (!IsSoundName(child, child.name())) return Damaged("has a name without a namespace: " + XmlText(child.name()));
+      for (const pugi::xml_attribute attribute : child.attributes()) {
+        if (child.attribute(attribute.name()) != attribute) {
+          return Damaged("is no sound XML: an element has twice " + XmlText(attribute.name()));
+        }
+        const bool undeclares = PrefixOf(attribute.name()) == "xmlns" && *attribute.value() == '\0';
+        if (IsSoundName(child, attribute.name()) && !undeclares) continue;
+        return Damaged("has a name without a namespace: " + XmlText(attribute.name()));
+      }
+      LV_RETURN_IF_ERROR(CheckNames(child, depth + 1));
+    }
+    return Status::Ok();
+  }
+
   static pugi::xml_node Find(pugi::xml_node node, std::string_view space, std::string_view local, int depth) {
     if (depth > kMaxDepth) return {};
     for (const pugi::xml_node child : node.children()) {
@@ -241,7 +269,7 @@ class Sidecar {
   void RemoveNote(const char* local) {
     for (pugi::xml_node block : rdf_.children()) {
       if (!Is(block, kRdf, "Description")) continue;
-      if (const pugi::xml_attribute found = Attribute(block, kOwn, local)) block.remove_attribute(found);
+      while (const pugi::xml_attribute found = Attribute(block, kOwn, local)) block.remove_attribute(found);
       for (pugi::xml_node property = block.first_child(); property;) {
         const pugi::xml_node next = property.next_sibling();
         if (Is(property, kOwn, local)) block.remove_child(property);

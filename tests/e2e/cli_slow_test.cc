@@ -85,9 +85,9 @@ TEST_F(CliSlow, AnIndexSurvivesKillsAtAnyMoment) {
 
 TEST_F(CliSlow, CaptionsSurviveKillsAtAnyMoment) {
   fs::create_directories(folder_ / "batch");
-  Film(12);
+  Film(6);
   fs::rename(folder_ / "film.mp4", folder_ / "batch" / "a.mp4");
-  Film(21);
+  Film(9);
   fs::rename(folder_ / "film.mp4", folder_ / "batch" / "b.mp4");
   fs::copy_file(CliEnvironment::ShortClip(), folder_ / "batch" / "c.mp4");
   const auto words = [this](const std::string& out) {

@@ -36,8 +36,8 @@ struct ReaderOptions {
   // A film that lasts longer, or goes on after this many pictures, is refused: a few bytes can claim any length.
   double max_duration_s = 1000.0 * 3600.0;
   int64_t max_pictures = 500'000'000;
-  int target_width = 0;                       // > 0: pictures are delivered stretched to this size (bicubic from the
-  int target_height = 0;                      //      whole shown picture, as preprocess.h does it)
+  int target_width = 0;   // > 0: pictures are delivered stretched to this size (bicubic from the
+  int target_height = 0;  //      whole shown picture, as preprocess.h does it)
   // Files up to this size are read to the end when opened, so that nothing rests on their headers. Larger ones only
   // where the header is silent, contradicted by both ends of the file, or the format's clock may jump.
   int64_t read_all_below = int64_t{256} << 20;
@@ -100,7 +100,8 @@ class VideoReader {
   // the header against the packets, reading to the end where it is missing or wrong, and decodes the first picture.
   // Errors: kNotFound (no such file, or no video in it: "no video in this file"), kInvalidArgument (a folder, a pipe),
   // kDamaged (not a video, or nothing in it decodes), kUnsupported (no decoder; animated WebP; playlists), kResource
-  // (over max_pixels, max_duration_s or max_pictures; names what and the limit), kIo, kCancelled. Each message begins with the path.
+  // (over max_pixels, max_duration_s or max_pictures; names what and the limit), kIo, kCancelled. Each message begins
+  // with the path.
   static Result<std::unique_ptr<VideoReader>> Open(const std::string& path, const ReaderOptions& options,
                                                    std::stop_token stop);
 

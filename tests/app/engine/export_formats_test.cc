@@ -310,6 +310,9 @@ TEST(Xmp, PrefixesAreTheWritersChoiceAndOddFilesAreRefused) {
   EXPECT_EQ(merged->find("dc:"), std::string::npos);
   EXPECT_EQ(MergeXmp("not xml", {"S", "s", "i"}).status().code(), StatusCode::kDamaged);
   EXPECT_EQ(MergeXmp("<a><b></a>", {"S", "s", "i"}).status().code(), StatusCode::kDamaged);
+  std::string undeclared = Sidecar("<dc:description>Mine</dc:description>");
+  undeclared.replace(undeclared.find("xmlns:dc"), 8, "xmlns:cd");
+  EXPECT_EQ(MergeXmp(undeclared, {"S", "s", "i"}).status().code(), StatusCode::kDamaged);
   EXPECT_EQ(MergeXmp("<a/>", {"S", "s", "i"}).status().code(), StatusCode::kDamaged);
   EXPECT_EQ(MergeXmp("<!DOCTYPE a [<!ENTITY b 'c'>]>" + other, {"S", "s", "i"}).status().code(),
             StatusCode::kUnsupported);
