@@ -27,6 +27,7 @@ namespace longview::gui {
 namespace {
 
 constexpr int kExitUsage = 2;
+constexpr int kExitNothingDone = 3;
 
 int signal_pipe[2] = {-1, -1};
 
@@ -88,6 +89,12 @@ std::optional<Options> ParseOptions() {
 
 int RunWindow(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
+  // Qt would end the program with a core dump.
+  if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
+      qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
+    std::fprintf(stderr, "longview: there is no display to open a window on; use ask, search or caption\n");
+    return kExitNothingDone;
+  }
   QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
   QApplication app(argc, argv);
   // Numbers are ours to write, and libmpv wants this: the decimal point stays a point whatever the locale.
