@@ -285,6 +285,10 @@ TEST_F(UiWindow, DropsOpenFilesAndRefuseTheRestWithWords) {
     QMimeData data;
     if (!urls.isEmpty()) data.setUrls(urls);
     if (!text.isEmpty()) data.setText(text);
+    // Qt delivers a drop only to what a drag has entered.
+    QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(window, &enter);
+    EXPECT_TRUE(enter.isAccepted());
     QDropEvent event(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(window, &event);
   };
