@@ -17,6 +17,7 @@ class RoomyStyle : public QProxyStyle {
   QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& size,
                          const QWidget* widget) const override {
     const QSize own = QProxyStyle::sizeFromContents(type, option, size, widget);
+    if (type == CT_SpinBox) return own + QSize(0, 4);  // fonts of other scripts are higher than the one of the digits
     return type == CT_PushButton ? own + QSize(14, 2) : own;
   }
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
