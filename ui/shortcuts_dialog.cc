@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QDialogButtonBox>
 #include <QHeaderView>
+#include <QRegularExpression>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
@@ -16,7 +17,9 @@ ShortcutsDialog::ShortcutsDialog(const QList<QAction*>& actions, QWidget* parent
   QList<QPair<QString, QString>> rows;
   for (const QAction* action : actions) {
     if (action->shortcut().isEmpty()) continue;
-    rows.append({action->shortcut().toString(QKeySequence::NativeText), action->text().remove(QLatin1Char('&'))});
+    // "&Open", and "打开(&O)" as Chinese menus have it.
+    static const QRegularExpression mnemonic(QStringLiteral(R"(\(&.\)|&)"));
+    rows.append({action->shortcut().toString(QKeySequence::NativeText), action->text().remove(mnemonic)});
   }
   rows.append(PlayerPanel::keys());
   rows.append({tr("Escape"), tr("On the timeline: ask about the whole film again")});

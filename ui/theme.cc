@@ -2,20 +2,35 @@
 #include "ui/theme.h"
 
 #include <QApplication>
+#include <QPainter>
 #include <QProxyStyle>
 #include <QStyleFactory>
+#include <QStyleOption>
 
 namespace longview::ui {
 namespace {
 
-// Fusion with room around the words of its buttons.
+// Fusion with room around the words of its buttons, and edges of fields and boxes that are seen in the dark as well.
 class RoomyStyle : public QProxyStyle {
  public:
   RoomyStyle() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
   QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& size,
                          const QWidget* widget) const override {
     const QSize own = QProxyStyle::sizeFromContents(type, option, size, widget);
+    if (type == CT_SpinBox) return own + QSize(0, 4);  // fonts of other scripts are higher than the one of the digits
     return type == CT_PushButton ? own + QSize(14, 2) : own;
+  }
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    if (element != PE_IndicatorCheckBox && element != PE_FrameLineEdit) return;
+    if ((option->state & State_HasFocus) != 0) return;  // Fusion's own edge
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing, false);
+    painter->setPen(option->palette.color(QPalette::PlaceholderText));
+    painter->setBrush(Qt::NoBrush);
+    painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
+    painter->restore();
   }
 };
 
@@ -66,7 +81,7 @@ QPalette lightPalette() {
 }
 
 QPalette darkPalette() {
-  return make({QColor(0x20, 0x22, 0x26), QColor(0x18, 0x1a, 0x1d), QColor(0x2f, 0x33, 0x39), QColor(0xe8, 0xea, 0xed),
+  return make({QColor(0x27, 0x2a, 0x2f), QColor(0x18, 0x1a, 0x1d), QColor(0x37, 0x3b, 0x42), QColor(0xe8, 0xea, 0xed),
                QColor(0xa2, 0xa9, 0xb3), QColor(0x7b, 0x82, 0x8c), QColor(0x4a, 0x50, 0x59), QColor(0x3f, 0x9f, 0xc0),
                QColor(0x10, 0x12, 0x14), QColor(0x8a, 0xc2, 0xff)});
 }

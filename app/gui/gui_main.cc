@@ -27,6 +27,7 @@ namespace longview::gui {
 namespace {
 
 constexpr int kExitUsage = 2;
+constexpr int kExitNothingDone = 3;
 
 int signal_pipe[2] = {-1, -1};
 
@@ -35,19 +36,24 @@ void OnSignal(int) {
   (void)!write(signal_pipe[0], &byte, 1);
 }
 
+// From the first moment on; a signal that comes before the window closes it as soon as it is there.
+void CatchSignals() {
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, signal_pipe) != 0) return;
+  struct sigaction action = {};
+  action.sa_handler = OnSignal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
 // SIGINT and SIGTERM close the window as a person would: layout and position are kept, jobs are stopped.
 void CloseOnSignals(QApplication* app) {
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, signal_pipe) != 0) return;
+  if (signal_pipe[1] < 0) return;
   auto* notifier = new QSocketNotifier(signal_pipe[1], QSocketNotifier::Read, app);
   QObject::connect(notifier, &QSocketNotifier::activated, app, [app] {
     char byte = 0;
     (void)!read(signal_pipe[1], &byte, 1);
     app->closeAllWindows();
   });
-  struct sigaction action = {};
-  action.sa_handler = OnSignal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
 }
 
 struct Options {
@@ -88,6 +94,13 @@ std::optional<Options> ParseOptions() {
 
 int RunWindow(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
+  CatchSignals();
+  // Qt would end the program with a core dump.
+  if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
+      qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
+    std::fprintf(stderr, "longview: there is no display to open a window on; use ask, search or caption\n");
+    return kExitNothingDone;
+  }
   QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
   QApplication app(argc, argv);
   // Numbers are ours to write, and libmpv wants this: the decimal point stays a point whatever the locale.

@@ -4,7 +4,7 @@
 
 namespace longview::gui {
 
-// Exit codes as the command line's: 0 closed, 2 wrong usage.
+// Exit codes as the command line's: 0 closed, 2 wrong usage, 3 no display.
 int RunWindow(int argc, char** argv);
 
 }  // namespace longview::gui
