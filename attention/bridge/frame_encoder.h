@@ -31,10 +31,11 @@ class FrameEncoder {
   // The whole way, for a frame at `t_s` seconds of its video.
   EncodedFrame Encode(const float* vit, double t_s, ThreadPool* pool) const;
 
-  // The retrieval vector of frame tokens x; empty without heads.
-  std::vector<float> RetrievalVector(const float* x) const;
-
  private:
+  // Of the class token and the mean of the patches as the ViT gives them: what the encoder makes of them is for
+  // describing, and finds pictures less well. Empty without heads.
+  std::vector<float> RetrievalVector(const float* vit) const;
+
   std::shared_ptr<const BridgeWeights> weights_;
 };
 

@@ -97,7 +97,7 @@ def main():
         x = bridge.encoder(training.pool_tokens(vit, SHAPE["pool"]))
         latents, keys = bridge.compress(x, torch.tensor(TIMES), SHAPE["d_c"])
         out = {"vit": vit, "x": x, "latents": latents, "keys": keys, "hidden": hidden}
-        out["retrieval"] = frame_head(torch.cat([x[:, 0], x[:, 1:].mean(1)], -1))
+        out["retrieval"] = frame_head(torch.cat([vit[:, 0], vit[:, 1:].mean(1)], -1))
         rms = hidden.square().mean(-1, keepdim=True).sqrt()
         out["text_vector"] = text_head((hidden / rms).mean(0))
         for cut in SHAPE["cuts"]:

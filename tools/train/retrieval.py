@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Trains the retrieval heads: words and frames into one space of 256 numbers, on a finished bridge.
+"""Trains the retrieval heads: words and frames into one space of 256 numbers.
 
-    retrieval.py --data ../shared/data --gguf MODEL.gguf --work WORK --checkpoint WORK/bridge.pt --minutes 6
+    retrieval.py --data ../shared/data --gguf MODEL.gguf --work WORK --steps 600
 
-Frames: the class token and the mean of the other frame tokens. Words: the mean, over the question's tokens, of the hidden states
+Frames: the ViT's class token and the mean of its patches, before the bridge's encoder (whose tokens, trained to describe 6,000
+pictures, find new ones less well). Words: the mean, over the question's tokens, of the hidden states
 entering decoder layer 12, each first divided by its own size (a few dimensions are huge). The text side depends on the frozen decoder
 alone and is kept in WORK/text12.pt.
 """
@@ -17,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 import data as D
-from bridge import Bridge, RetrievalHead, pooled_features
+from bridge import SHAPE, RetrievalHead, pooled_features
 from decoder import Decoder, Packing
 
 LAYER = 12
@@ -45,24 +46,19 @@ def text_features(dec, texts, batch=128):
     return out
 
 
-@torch.no_grad()
-def frame_features(bridge, pooled):
-    out = []
-    for first in range(0, len(pooled), 200):
-        x = bridge.encoder(pooled[first:first + 200].float())
-        out.append(torch.cat([x[:, 0], x[:, 1:].mean(1)], -1))
-    return torch.cat(out)
+def frame_features(pooled):
+    return torch.cat([pooled[:, 0], pooled[:, 1:].float().mean(1).half()], -1).float()
 
 
 def recall(text, frame, k):
     """Share of texts whose own picture (same row) is among the k nearest."""
     own = (text * frame).sum(-1, keepdim=True)
-    return float(((text @ frame.T > own).sum(-1) < k).float().mean())
+    return float(((text @ frame.T > own + 1e-5).sum(-1) < k).float().mean())
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name in ("data", "gguf", "work", "checkpoint"):
+    for name in ("data", "gguf", "work"):
         ap.add_argument("--" + name, required=True)
     ap.add_argument("--minutes", type=float, default=6)
     ap.add_argument("--captions", type=int, default=5, help="captions a picture")
@@ -81,10 +77,7 @@ def main():
         dec = Decoder(args.gguf)
         feats = {s: text_features(dec, t) for s, t in texts.items()}
         torch.save(feats, path)
-    ck = torch.load(args.checkpoint)
-    bridge = Bridge(ck["scales"], ck["shape"])
-    bridge.load_state_dict(ck["average"])
-    frames = {s: frame_features(bridge, pooled_features(args.work, s, bridge.shape["pool"])) for s in ("train", "dev") if os.path.exists(os.path.join(args.work, f"vit_{s}.npy"))}
+    frames = {s: frame_features(pooled_features(args.work, s, SHAPE["pool"])) for s in ("train", "dev") if os.path.exists(os.path.join(args.work, f"vit_{s}.npy"))}
     text_train = feats["train"].float().view(len(lists["train"]), -1, feats["train"].shape[-1])
 
     frame_head, text_head = RetrievalHead(frames["train"].shape[1]), RetrievalHead(text_train.shape[-1])
