@@ -26,7 +26,7 @@ def caption_all(binary, files):
         answers = {}
         for folder, _, names in os.walk(out):
             for name in names:
-                if name.endswith(".jsonl"):
+                if name.endswith(".jsonl") and not name.startswith("."):
                     with open(os.path.join(folder, name), encoding="utf-8") as f:
                         for line in f:
                             row = json.loads(line)

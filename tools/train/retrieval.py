@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the retrieval heads: words and frames into one space of 256 numbers.
 
-    retrieval.py --data ../shared/data --gguf MODEL.gguf --work WORK --steps 600
+    retrieval.py --data ../shared/data --gguf MODEL.gguf --work WORK --minutes 6
 
 Frames: the ViT's class token and the mean of its patches, before the bridge's encoder (whose tokens, trained to describe 6,000
 pictures, find new ones less well). Words: the mean, over the question's tokens, of the hidden states
