@@ -46,7 +46,7 @@ class Verbs:
     def of(self, word):
         if word in self.seen:
             return word
-        if not word.endswith("s") or word.endswith("ss"):
+        if len(word) < 3 or not word.endswith("s") or word.endswith("ss"):
             return None
         base = word[:-2] if word.endswith(("ches", "shes", "sses")) else word[:-1]
         forms = [base + "ing", base[:-1] + "ing" if base.endswith("e") else "", base + base[-1] + "ing", base[:-1] + "ying" if base.endswith("ie") else ""]
