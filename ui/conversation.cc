@@ -15,12 +15,6 @@ namespace {
 constexpr double kChapterParts = 12.0;
 constexpr double kShortestChapter_s = 5.0;
 
-std::vector<std::filesystem::path> toPaths(const QStringList& videos) {
-  std::vector<std::filesystem::path> paths;
-  for (const QString& video : videos) paths.push_back(toPath(video));
-  return paths;
-}
-
 }  // namespace
 
 Conversation::Conversation(EngineBridge* bridge, AppSettings* settings, QObject* parent)

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/engine/export_subtitles.h"
+#include "app/engine/export_timeline.h"
 #include "ui/format.h"
 
 namespace longview::ui {
@@ -15,17 +16,6 @@ namespace {
 QString escaped(QString text) {
   static const QRegularExpression special(QStringLiteral(R"(([\\`*_{}\[\]<>#|]))"));
   return text.replace(special, QStringLiteral("\\\\1")).replace(QLatin1Char('\n'), QLatin1String("  \n"));
-}
-
-QByteArray timecode(double seconds, int fps) {
-  const auto frames = static_cast<int64_t>(std::llround(seconds * fps));
-  const int64_t total = frames / fps;
-  return QStringLiteral("%1:%2:%3:%4")
-      .arg(total / 3600, 2, 10, QLatin1Char('0'))
-      .arg(total / 60 % 60, 2, 10, QLatin1Char('0'))
-      .arg(total % 60, 2, 10, QLatin1Char('0'))
-      .arg(frames % fps, 2, 10, QLatin1Char('0'))
-      .toLatin1();
 }
 
 }  // namespace
@@ -66,14 +56,17 @@ QByteArray toEdl(const std::vector<Evidence>& moments, double fps, const QString
     if (c < QLatin1Char(' ') || c > QLatin1Char('~')) c = QLatin1Char('_');
   }
   QByteArray edl = "TITLE: " + name.left(70).toLatin1() + "\nFCM: NON-DROP FRAME\n\n";
-  double record = 0.0;
+  const auto timecode = [rate](int64_t frame) {
+    return QByteArray::fromStdString(Timecode(frame, {.num = 1, .den = rate, .timebase = rate, .drop = false}));
+  };
+  int64_t record = 0;
   int number = 0;
   for (const Evidence& moment : moments) {
+    const int64_t start = std::llround(moment.start * rate);
     // A moment shorter than a frame is one frame.
-    const double start = std::round(moment.start * rate) / rate;
-    const double length = std::max(1.0, std::round(moment.end * rate) - std::round(moment.start * rate)) / rate;
-    edl += QByteArray::number(++number).rightJustified(3, '0') + "  AX       V     C        " + timecode(start, rate) +
-           ' ' + timecode(start + length, rate) + ' ' + timecode(record, rate) + ' ' + timecode(record + length, rate) +
+    const int64_t length = std::max<int64_t>(1, std::llround(moment.end * rate) - start);
+    edl += QByteArray::number(++number).rightJustified(3, '0') + "  AX       V     C        " + timecode(start) + ' ' +
+           timecode(start + length) + ' ' + timecode(record) + ' ' + timecode(record + length) +
            "\n* FROM CLIP NAME: " + name.left(200).toLatin1() + "\n";
     record += length;
   }

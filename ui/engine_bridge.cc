@@ -12,12 +12,12 @@
 #include <stop_token>
 #include <thread>
 
+#include "core/base/clock.h"
 #include "ui/format.h"
 
 namespace longview::ui {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr auto kProgressStep = std::chrono::milliseconds(50);
 constexpr size_t kLanes = 4;
 

@@ -47,6 +47,12 @@ QString toText(const std::filesystem::path& path) {
 
 std::filesystem::path toPath(const QString& text) { return QFile::encodeName(text).toStdString(); }
 
+std::vector<std::filesystem::path> toPaths(const QStringList& texts) {
+  std::vector<std::filesystem::path> paths;
+  for (const QString& text : texts) paths.push_back(toPath(text));
+  return paths;
+}
+
 QString toText(const std::string& utf8) { return QString::fromStdString(utf8); }
 
 QString timeText(double seconds, int decimals) {

@@ -3,10 +3,12 @@
 #define LONGVIEW_UI_FORMAT_H_
 
 #include <QString>
+#include <QStringList>
 #include <QUrl>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "core/base/status.h"
 
@@ -15,6 +17,7 @@ namespace longview::ui {
 // A file's bytes as the system has them, and back: names need not be UTF-8.
 QString toText(const std::filesystem::path& path);
 std::filesystem::path toPath(const QString& text);
+std::vector<std::filesystem::path> toPaths(const QStringList& texts);
 QString toText(const std::string& utf8);
 
 // "1:02:03" or "4:05"; with a decimal where `decimals` is 1..3.

@@ -143,14 +143,12 @@ void SearchPane::search(const QString& words) {
   options.cache = settings_->cache();
   options.limit = kMoments;
   options.allow_partial = true;
-  std::vector<std::filesystem::path> paths;
-  for (const QString& video : videos) paths.push_back(toPath(video));
   status_->setText(tr("Searching…"));
   status_->show();
   const std::string text = words.trimmed().toStdString();
   job_ = bridge_->start<SearchResult>(
       Lane::kAsk, tr("Searching"), this,
-      [paths, text, options](const EngineBridge::Call& call) {
+      [paths = toPaths(videos), text, options](const EngineBridge::Call& call) {
         return call.engine.Search(paths, text, options, call.job);
       },
       [this](Result<SearchResult> result) { finish(std::move(result)); });

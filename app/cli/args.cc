@@ -23,24 +23,16 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-Result<std::vector<double>> ParseTimes(std::string_view text) {
-  std::vector<double> times;
+// A list of what `parse` reads one of.
+template <Result<double> (*parse)(std::string_view)>
+Result<std::vector<double>> ParseListOf(std::string_view text) {
+  std::vector<double> values;
   LV_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitList(text));
   for (const std::string& part : parts) {
-    LV_ASSIGN_OR_RETURN(const double time, ParseTime(part));
-    times.push_back(time);
+    LV_ASSIGN_OR_RETURN(const double value, parse(part));
+    values.push_back(value);
   }
-  return times;
-}
-
-Result<std::vector<double>> ParseDurations(std::string_view text) {
-  std::vector<double> durations;
-  LV_ASSIGN_OR_RETURN(const std::vector<std::string> parts, SplitList(text));
-  for (const std::string& part : parts) {
-    LV_ASSIGN_OR_RETURN(const double duration, ParseDuration(part));
-    durations.push_back(duration);
-  }
-  return durations;
+  return values;
 }
 
 Result<double> ParseFps(std::string_view text) {
@@ -312,7 +304,7 @@ void Parser::AddSelfTest() {
   SelfTestArgs* test = &args_.selftest;
   app->add_flag("--synthetic", test->synthetic, "The demo clip as footage");
   AddParsed<std::string>(app, "--needles", &test->needles, ParseFolder, "DIR", "Pictures to plant");
-  AddParsed<std::vector<double>>(app, "--length", &test->lengths_s, ParseDurations, "TIME[,TIME...]",
+  AddParsed<std::vector<double>>(app, "--length", &test->lengths_s, ParseListOf<ParseDuration>, "TIME[,TIME...]",
                                  "Lengths of footage (default: 10m,1h,3h)");
   AddParsed<int>(app, "--depths", &test->depths, IntegerIn(1, 100), "N", "Places along the footage (default: 10)");
   AddParsed<std::string>(app, "--png", &test->png, ParseFolder, "FILE", "Write the heat map here");
@@ -332,7 +324,7 @@ void Parser::AddFrames() {
   AddPaths(app, "VIDEO", "A video or a picture");
   CLI::Option* every = AddParsed<double>(app, "--every", &args_.frames.every_s, ParseDuration, "TIME",
                                          "From the first picture to the last, in this step, as 1s or 500ms");
-  AddParsed<std::vector<double>>(app, "--at", &args_.frames.times_s, ParseTimes, "T[,T...]",
+  AddParsed<std::vector<double>>(app, "--at", &args_.frames.times_s, ParseListOf<ParseTime>, "T[,T...]",
                                  "Times as 12.5 or [H:]MM:SS[.mmm]")
       ->excludes(every);
   AddParsed<std::string>(app, "--out", &args_.frames.out, ParseFolder, "DIR",

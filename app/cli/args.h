@@ -80,7 +80,6 @@ struct LibraryArgs {
   std::optional<uint64_t> prune_to_bytes;
 };
 
-// What only `compare` takes.
 // What only `selftest` takes.
 struct SelfTestArgs {
   bool synthetic = false;         // the demo clip as footage
@@ -90,6 +89,7 @@ struct SelfTestArgs {
   std::string png;  // where the heat map goes; empty: nowhere
 };
 
+// What only `compare` takes.
 struct CompareArgs {
   bool all = false;
   int groups = 0;  // 0: the model's

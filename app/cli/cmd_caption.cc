@@ -16,12 +16,12 @@
 #include "app/engine/output_files.h"
 #include "app/engine/time_format.h"
 #include "app/engine/utf8.h"
+#include "core/base/clock.h"
 
 namespace longview::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 // To be raised when the same model and settings give other captions or other bytes than before.
 constexpr int kOutputVersion = 2;
@@ -262,7 +262,7 @@ void CaptionRun::Event(const char* name, nlohmann::ordered_json fields) {
 }
 
 void CaptionRun::ShowProgress() {
-  const BatchState state = progress_->State(std::chrono::duration<double>(Clock::now() - started_).count());
+  const BatchState state = progress_->State(SecondsSince(started_));
   const std::string label =
       plan_.tasks.size() == 1 ? "Captioning " + ShortName(plan_.tasks[0].input) + "," : "Captioning";
   context_.terminal.ShowProgress(label, {state.share, 1.0}, BatchText(state));

@@ -13,11 +13,10 @@
 #include "app/engine/time_format.h"
 #include "app/engine/time_text.h"
 #include "app/engine/utf8.h"
+#include "core/base/clock.h"
 
 namespace longview::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kShowEvery(100);
 constexpr size_t kBarWidth = 20;

@@ -11,16 +11,13 @@
 #include "app/engine/question.h"
 #include "app/engine/time_text.h"
 #include "attention/decoder/text_generator.h"
+#include "core/base/clock.h"
 
 namespace longview {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // A moment this near to a better one of the same shot shows the same thing and is left out of a search's list.
 constexpr double kMomentGap_s = 5.0;
-
-double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
 
 bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
@@ -156,14 +153,14 @@ Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerH
   }
   bool first = true;
   generate.on_text = [&](std::string_view piece) {
-    if (std::exchange(first, false)) answer->time.first_token_s = Seconds(ready);
+    if (std::exchange(first, false)) answer->time.first_token_s = SecondsSince(ready);
     if (on_text) on_text(piece);
   };
   LV_ASSIGN_OR_RETURN(Generation generation,
                       Generate(*text.decoder, *text.tokenizer, std::span(prompt.tokens).subspan(kv->length()), kv, hook,
                                prompt.cross_from, generate, pool));
   if (generation.end == Generation::End::kCancelled) return Cancelled();
-  if (first) answer->time.first_token_s = Seconds(ready);
+  if (first) answer->time.first_token_s = SecondsSince(ready);
   answer->text = std::move(generation.text);
   answer->prompt_tokens = prompt.tokens.size();
   answer->answer_tokens = generation.tokens.size();
@@ -216,7 +213,7 @@ constexpr double kNearlyAsGood = 0.85;
 
 // An answer that was found rather than written by the decoder.
 Result<Answer> Say(Answer answer, Clock::time_point ready, const std::function<void(std::string_view)>& on_text) {
-  answer.time.first_token_s = Seconds(ready);
+  answer.time.first_token_s = SecondsSince(ready);
   if (on_text) on_text(answer.text);
   return answer;
 }
@@ -319,9 +316,10 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   }
   LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
   LV_RETURN_IF_ERROR(Write(session.text(), prompt, &kv, cross.get(), options, ready, job, on_text, pool, &answer));
-  answer.looked = LookedAt(session, frames, cross->Evidence());
+  const std::vector<double> masses = cross->Evidence();
+  answer.looked = LookedAt(session, frames, masses);
   // An answer that nothing of the kind is there drew on no moment.
-  if (answer.text != kAbsent) answer.evidence = EvidenceOf(session, frames, cross->Evidence());
+  if (answer.text != kAbsent) answer.evidence = EvidenceOf(session, frames, masses);
   return answer;
 }
 

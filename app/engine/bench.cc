@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -16,6 +15,7 @@
 #include "attention/kernels/cross_attn.h"
 #include "attention/mla/frame_cache.h"
 #include "core/base/arena.h"
+#include "core/base/clock.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/gemm.h"
 #include "core/simd/level.h"
@@ -24,8 +24,6 @@
 
 namespace longview {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kRuns = 9;
 
@@ -36,7 +34,7 @@ double MedianSeconds(const std::function<void()>& run) {
   for (size_t i = 0; i < kRuns; ++i) {
     const Clock::time_point started = Clock::now();
     run();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - started).count());
+    seconds.push_back(SecondsSince(started));
   }
   std::nth_element(seconds.begin(), seconds.begin() + kRuns / 2, seconds.end());
   return seconds[kRuns / 2];

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -11,11 +10,11 @@
 #include "app/engine/memory_report.h"
 #include "attention/decoder/chat_prompt.h"
 #include "attention/decoder/kv_cache.h"
+#include "attention/decoder/text_generator.h"
+#include "core/base/clock.h"
 
 namespace longview {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // What the reference answers to each question: together 208 tokens. Its end mark is not chosen before.
 constexpr size_t kAnswerTokens = 26;
@@ -23,8 +22,6 @@ constexpr size_t kAnswerTokens = 26;
 constexpr size_t kTimedTokens = 2;
 // Of the memory that is free, what a row may take: the rest is the system's and the decoder's.
 constexpr double kMemoryShare = 0.8;
-
-double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
 
 double Median(std::vector<double> values) {
   const size_t middle = values.size() / 2;
@@ -145,11 +142,7 @@ Status Comparer::AskReference() {
   CrossBlocksOptions options;
   options.reference = true;
   LV_ASSIGN_OR_RETURN(const auto hook, Hook(*latents_, options));
-  std::vector<int32_t> ends;
-  for (const char* name : {"<|im_end|>", "<|endoftext|>"}) {
-    const Result<int32_t> id = parts_.text.tokenizer->ControlToken(name);
-    if (id.ok()) ends.push_back(*id);
-  }
+  const std::vector<int32_t> ends = EndTokens(*parts_.text.tokenizer);
   for (const std::string_view text : CompareQuestions()) {
     Question question;
     LV_ASSIGN_OR_RETURN(question.prompt, MakeQuestionPrompt(*parts_.text.tokenizer, text, true));
@@ -213,13 +206,13 @@ Result<Speed> Comparer::MeasureSpeed(const Session& session, const CrossBlocksOp
     const size_t from = question.prompt.cross_from;
     Clock::time_point started = Clock::now();
     LV_RETURN_IF_ERROR(Forward(question.prompt.tokens, from, hook.get(), ForwardCall::Logits::kLast, &kv).status());
-    firsts.push_back(Seconds(started));
+    firsts.push_back(SecondsSince(started));
     for (size_t i = 0; i < kTimedTokens; ++i) {
       started = Clock::now();
       LV_RETURN_IF_ERROR(
           Forward(std::span(question.answer).subspan(i, 1), from, hook.get(), ForwardCall::Logits::kLast, &kv)
               .status());
-      others.push_back(Seconds(started));
+      others.push_back(SecondsSince(started));
     }
   }
   return Speed{Median(std::move(firsts)), Median(std::move(others))};

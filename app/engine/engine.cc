@@ -10,6 +10,7 @@
 #include "app/engine/fingerprint.h"
 #include "app/engine/library_upkeep.h"
 #include "app/engine/memory_report.h"
+#include "core/base/clock.h"
 #include "vision/av/clip_cutter.h"
 #include "vision/av/video_reader.h"
 #include "vision/picture_io.h"
@@ -18,9 +19,6 @@ namespace longview {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
 
 Result<WeightStore> ParseWeights(const std::string& text) {
   if (text == "stored") return WeightStore::kAsStored;
@@ -154,7 +152,7 @@ Result<Answer> Engine::Ask(const std::vector<fs::path>& videos, std::string_view
     answer.time.index_s = loaded.index_s;
     for (const IndexKey& key : loaded.keys) fingerprints.push_back(key.fingerprint);
   }
-  answer.time.total_s = Seconds(options.started.value_or(called));
+  answer.time.total_s = SecondsSince(options.started.value_or(called));
   if (Library* library = impl_->library(); library != nullptr) {
     const Status kept = library->AddAnswer(question, answer, fingerprints);
     if (!kept.ok()) impl_->Warn("the answer was not kept in the library: " + kept.message());
@@ -210,13 +208,13 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
     if (kept.ok()) kept = library->ClearDrafts(loaded.keys[0], DraftVariant(*config, variant));
     if (!kept.ok()) impl_->Warn("the captions were not kept in the library: " + kept.message());
     const double written = static_cast<double>(report.segments - std::min(report.segments, report.resumed));
-    if (kept.ok() && written > 0.0) kept = library->AddRate(kCaptionWork, {written, Seconds(ready)});
+    if (kept.ok() && written > 0.0) kept = library->AddRate(kCaptionWork, {written, SecondsSince(ready)});
     const double frames = static_cast<double>(loaded.session->frames().size());
     if (kept.ok() && loaded.index_s > 0.0) kept = library->AddRate(kIndexWork, {frames, loaded.index_s});
   }
   report.frames = loaded.session->frames().size();
   report.index_s = loaded.index_s;
-  report.total_s = Seconds(called);
+  report.total_s = SecondsSince(called);
   return report;
 }
 

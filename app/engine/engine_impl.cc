@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "app/engine/fingerprint.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 
 namespace longview {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 std::string DraftVariant(const ModelConfig& config, const std::string& variant) {
   return "model=" + WholeModelHash(config) + " version=" + std::to_string(kCaptionVersion) + " " + variant;
@@ -38,6 +38,15 @@ Library* Engine::Impl::library() {
   return library_db.get();
 }
 
+Result<Session::Parts> Engine::Impl::Parts(const JobContext& job) {
+  Session::Parts parts;
+  LV_ASSIGN_OR_RETURN(parts.bridge, model.Bridge(job));
+  LV_ASSIGN_OR_RETURN(parts.text, model.Text(job));
+  parts.arena = &arena;
+  parts.pool = &pool;
+  return parts;
+}
+
 Result<std::shared_ptr<const Session>> Engine::Impl::Load(std::vector<SessionVideo> videos,
                                                           const std::vector<std::string>& keys,
                                                           const SamplingSettings& sampling, const CacheOptions& cache,
@@ -52,11 +61,7 @@ Result<std::shared_ptr<const Session>> Engine::Impl::Load(std::vector<SessionVid
   const std::scoped_lock lock(session_mutex);
   if (session != nullptr && session_name == name) return session;
   session.reset();
-  Session::Parts parts;
-  LV_ASSIGN_OR_RETURN(parts.bridge, model.Bridge(job));
-  LV_ASSIGN_OR_RETURN(parts.text, model.Text(job));
-  parts.arena = &arena;
-  parts.pool = &pool;
+  LV_ASSIGN_OR_RETURN(Session::Parts parts, Parts(job));
   parts.states = [&, list = videos](size_t video, const StatesSink& sink) {
     return indexer.EncodeStates(list[video].name, sampling, *list[video].index, job, sink);
   };

@@ -40,6 +40,9 @@ struct Engine::Impl {
   // The library, or one in memory where the folder cannot be used (with one warning); null only without memory.
   Library* library();
 
+  // What a session is made of, but for its source of frame tokens.
+  Result<Session::Parts> Parts(const JobContext& job);
+
   // A session over these videos, the last one again where nothing changed.
   Result<std::shared_ptr<const Session>> Load(std::vector<SessionVideo> videos, const std::vector<std::string>& keys,
                                               const SamplingSettings& sampling, const CacheOptions& cache,

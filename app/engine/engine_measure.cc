@@ -1,6 +1,5 @@
 // The engine's measurements: cache modes compared, the machine measured, needles planted, budgets planned.
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -9,14 +8,12 @@
 #include "app/engine/fingerprint.h"
 #include "app/engine/memory_report.h"
 #include "app/engine/planter.h"
+#include "core/base/clock.h"
 
 namespace longview {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
 
 // The frame tokens of one video, read from it once and kept for the other storage types where they fit.
 class StatesMemory {
@@ -64,11 +61,7 @@ Result<CompareReport> Engine::Compare(const fs::path& video, const CompareOption
     const std::scoped_lock lock(impl_->session_mutex);
     impl_->session.reset();
   }
-  Session::Parts parts;
-  LV_ASSIGN_OR_RETURN(parts.bridge, impl_->model.Bridge(job));
-  LV_ASSIGN_OR_RETURN(parts.text, impl_->model.Text(job));
-  parts.arena = &impl_->arena;
-  parts.pool = &impl_->pool;
+  LV_ASSIGN_OR_RETURN(Session::Parts parts, impl_->Parts(job));
   IndexRequest request;
   request.video = video;
   request.sampling = options.sampling;
@@ -81,7 +74,7 @@ Result<CompareReport> Engine::Compare(const fs::path& video, const CompareOption
   parts.states = [&states](size_t, const StatesSink& sink) { return states.Read(sink); };
   LV_ASSIGN_OR_RETURN(CompareReport report, CompareModes(parts, {video.string(), outcome.index}, options, job, on_row));
   report.index_s = outcome.report.seconds;
-  report.total_s = Seconds(called);
+  report.total_s = SecondsSince(called);
   return report;
 }
 
@@ -101,11 +94,7 @@ Result<SelfTestReport> Engine::SelfTest(const fs::path& video, SelfTestOptions o
   std::error_code unknown;  // where files cannot be compared they are different
   std::erase_if(options.needles, [&](const Needle& needle) { return fs::equivalent(needle.file, video, unknown); });
   LV_RETURN_IF_ERROR(CheckSelfTest(options));
-  Session::Parts parts;
-  LV_ASSIGN_OR_RETURN(parts.bridge, impl_->model.Bridge(job));
-  LV_ASSIGN_OR_RETURN(parts.text, impl_->model.Text(job));
-  parts.arena = &impl_->arena;
-  parts.pool = &impl_->pool;
+  LV_ASSIGN_OR_RETURN(const Session::Parts parts, impl_->Parts(job));
   const auto index = [&](const fs::path& file) {
     return impl_->indexer.Ensure({file, options.sampling, false, true, false}, {job.stop, {}});
   };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/engine/fingerprint.h"
+#include "core/base/clock.h"
 #include "core/tensor/dtype.h"
 #include "vision/ingest_pipeline.h"
 #include "vision/picture_io.h"
@@ -19,7 +20,6 @@ namespace longview {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 // Frames a chunk of the file and a batch of the ViT. A resumed run starts at a chunk's border, so its chunks are those
 // of a run in one go.
@@ -27,8 +27,6 @@ constexpr int kChunkFrames = 8;
 constexpr int kThumbnailSide = 160;
 constexpr int kThumbnailQuality = 80;
 constexpr auto kWriterPoll = std::chrono::milliseconds(200);
-
-double Seconds(Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); }
 
 DecodeMode ToDecodeMode(Decoding decoding) {
   switch (decoding) {
@@ -231,7 +229,7 @@ Result<IndexOutcome> Indexer::Ensure(IndexRequest request, const JobContext& job
     result = EnsureInMemory(request, outcome, header, job);
   }
   if (!result.ok()) return result.status();
-  result->report.seconds = result->report.was_complete ? 0.0 : Seconds(started);
+  result->report.seconds = result->report.was_complete ? 0.0 : SecondsSince(started);
   Record(request, *result, result->index->totals().duration_s);
   return result;
 }

@@ -107,7 +107,7 @@ Result<std::unique_ptr<SqlDatabase>> OpenDatabase(const std::string& path) {
   if (version < kVersion) {
     const auto make_tables = [&] {
       LV_RETURN_IF_ERROR(database->Script(kSchema));
-      return database->Script("PRAGMA user_version=2");
+      return database->Script(("PRAGMA user_version=" + std::to_string(kVersion)).c_str());
     };
     LV_RETURN_IF_ERROR(database->Transaction(make_tables));
   }

@@ -13,7 +13,8 @@
 namespace longview {
 
 // `host` is repeated to each length, its time keys turned to their new times; planted[i] is the index of
-// options.needles[i]. progress: cells done. Errors: kInvalidArgument, kResource where memory is short, kCancelled.
+// options.needles[i], options passes CheckSelfTest. progress: cells done. Errors: kInvalidArgument, kResource where
+// memory is short, kCancelled.
 Result<SelfTestReport> PlantAndFind(const Session::Parts& parts, const std::shared_ptr<const VideoIndex>& host,
                                     const std::vector<std::shared_ptr<const VideoIndex>>& planted,
                                     const SelfTestOptions& options, const JobContext& job, const SelfTestSink& on_cell);

@@ -16,6 +16,11 @@ namespace {
 // The caption prompt that the bridge knows best.
 constexpr std::string_view kWhatHappens = "What is happening?";
 
+// "What happens?", "What do you see?": words that ask about nothing in particular.
+constexpr std::array<std::string_view, 16> kHappening = {"happens", "happened", "is",   "happening", "was", "going",
+                                                         "on",      "do",       "does", "we",        "you", "i",
+                                                         "see",     "can",      "be",   "seen"};
+
 struct Word {
   std::string lower;
   size_t begin = 0;  // in the question
@@ -89,10 +94,9 @@ size_t EventOfWhen(const std::vector<Word>& words) {
 
 // Where the event of "what came before ..." begins, and which side is asked for; 0 where it is neither.
 size_t EventOfNeighbour(const std::vector<Word>& words, QuestionPlan::Kind* kind) {
-  constexpr std::array<std::string_view, 30> kEmpty = {
-      "came",  "comes", "come",      "happened", "happens", "happen", "is",          "was",      "right",   "just",
-      "there", "seen",  "shown",     "can",      "be",      "see",    "do",          "did",      "does",    "we",
-      "you",   "i",     "happening", "going",    "on",      "next",   "immediately", "directly", "shortly", "appears"};
+  constexpr std::array<std::string_view, 14> kOfOrder = {"came",    "comes",       "come",     "happen", "right",
+                                                         "just",    "there",       "shown",    "did",    "next",
+                                                         "appears", "immediately", "directly", "shortly"};
   if (!StartsWith(words, {"what"})) return 0;
   for (size_t i = 1; i + 1 < words.size(); ++i) {
     const std::string& word = words[i].lower;
@@ -104,7 +108,7 @@ size_t EventOfNeighbour(const std::vector<Word>& words, QuestionPlan::Kind* kind
       *kind = QuestionPlan::Kind::kAfter;
       return i + 1;
     }
-    if (!IsOneOf(word, kEmpty)) return 0;
+    if (!IsOneOf(word, kHappening) && !IsOneOf(word, kOfOrder)) return 0;
   }
   return 0;
 }
@@ -148,13 +152,9 @@ std::string WithoutTime(const std::vector<Word>& words, std::string_view questio
   return std::string(question);
 }
 
-// "What happens?", "What do you see?": nothing in particular is asked about.
 bool AsksWhatHappens(const std::vector<Word>& words) {
-  constexpr std::array<std::string_view, 16> kEmpty = {"happens", "happened", "is",   "happening", "was", "going",
-                                                       "on",      "do",       "does", "we",        "you", "i",
-                                                       "see",     "can",      "be",   "seen"};
   return words.size() > 1 && StartsWith(words, {"what"}) &&
-         std::all_of(words.begin() + 1, words.end(), [&](const Word& word) { return IsOneOf(word.lower, kEmpty); });
+         std::all_of(words.begin() + 1, words.end(), [&](const Word& word) { return IsOneOf(word.lower, kHappening); });
 }
 
 }  // namespace

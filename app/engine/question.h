@@ -19,9 +19,10 @@ struct QuestionPlan {
   std::string event;   // the words of the event, or a time; empty for kPlain
 };
 
-// Reads an English question. A question about what happens at a named time ("What happens at 12:40?") keeps its time
-// for TimeInQuestion and is put to the decoder in the words that the bridge was trained on; everything else is kPlain
-// with its own words.
+// Reads an English question. What is put to the decoder is in the words that the bridge was trained on: a time at the
+// question's beginning or end ("What is the dog doing at 12:40?") is left out, for it reaches the attention as a number
+// by TimeInQuestion, and a question about nothing in particular ("What happens at 12:40?") becomes the caption prompt.
+// Everything else is kPlain with its own words.
 QuestionPlan PlanQuestion(std::string_view question);
 
 }  // namespace longview

@@ -1,6 +1,4 @@
-// Starting and ending the window.
-#include "app/gui/gui_main.h"
-
+// The window's program: reads its options, makes engine, settings and window, runs the event loop.
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -90,8 +88,7 @@ std::optional<Options> ParseOptions() {
   return options;
 }
 
-}  // namespace
-
+// Exit codes as the command line's: 0 closed, 2 wrong usage, 3 no display.
 int RunWindow(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   CatchSignals();
@@ -150,6 +147,7 @@ int RunWindow(int argc, char** argv) {
   return code;
 }
 
+}  // namespace
 }  // namespace longview::gui
 
 int main(int argc, char** argv) { return longview::gui::RunWindow(argc, argv); }

@@ -4,10 +4,8 @@
 #include <algorithm>
 
 namespace longview {
-namespace {
 
-std::vector<int32_t> StopTokens(const Tokenizer& tokenizer, const GenerateOptions& options) {
-  if (!options.stop_tokens.empty()) return options.stop_tokens;
+std::vector<int32_t> EndTokens(const Tokenizer& tokenizer) {
   std::vector<int32_t> ids;
   for (const char* name : {"<|im_end|>", "<|endoftext|>"}) {
     const Result<int32_t> id = tokenizer.ControlToken(name);
@@ -16,13 +14,11 @@ std::vector<int32_t> StopTokens(const Tokenizer& tokenizer, const GenerateOption
   return ids;
 }
 
-}  // namespace
-
 Result<Generation> Generate(const TextDecoder& decoder, const Tokenizer& tokenizer, std::span<const int32_t> prompt,
                             KvCache* cache, LayerHook* hook, size_t hook_from, const GenerateOptions& options,
                             ThreadPool* pool) {
   LV_ASSIGN_OR_RETURN(TokenSampler sampler, TokenSampler::Make(options.sampler));
-  const std::vector<int32_t> stops = StopTokens(tokenizer, options);
+  const std::vector<int32_t> stops = options.stop_tokens.empty() ? EndTokens(tokenizer) : options.stop_tokens;
   StreamDecoder stream(tokenizer);
   Generation generation;
   const auto tell = [&](const std::string& text) {

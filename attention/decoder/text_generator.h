@@ -17,11 +17,13 @@
 
 namespace longview {
 
+// The tokens that end a turn of a chat or a text: <|im_end|> and <|endoftext|>, as far as the vocabulary has them.
+std::vector<int32_t> EndTokens(const Tokenizer& tokenizer);
+
 struct GenerateOptions {
   size_t max_tokens = 256;
   SamplerOptions sampler = {};
-  // Tokens that end the answer and are no part of it; empty: <|im_end|> and <|endoftext|>, as far as the vocabulary has
-  // them.
+  // Tokens that end the answer and are no part of it; empty: EndTokens.
   std::vector<int32_t> stop_tokens = {};
   // Told of text as it is made, whole characters only, from the calling thread. May be empty.
   std::function<void(std::string_view)> on_text = {};

@@ -156,7 +156,7 @@ class ExpandedHead {
 void CrossAttnReadToken(const CrossAttnParams& params, const CrossAttnRun& run, size_t token, float* latent,
                         float* key) {
   ReadVector(params, run, run.latents, run.scales, token, latent);
-  const CacheStore key_store = params.store == CacheStore::kI8 ? CacheStore::kBF16 : params.store;
+  const CacheStore key_store = TimeKeyStore(params.store);
   for (size_t j = 0; j < params.d_r; ++j) key[j] = ReadNumber(key_store, run.keys, token * params.d_r + j);
 }
 

@@ -91,7 +91,7 @@ HWY_INLINE void WidenToken(const SweepTask& task, const CrossAttnRun& run, size_
   const size_t at = token * run.latent_stride;
   const auto scale = [token](const float* scales) { return scales == nullptr ? 1.0f : scales[token]; };
   WidenStored(params.store, run.latents, at, scale(run.scales), n, to);
-  const CacheStore key_store = params.store == CacheStore::kI8 ? CacheStore::kBF16 : params.store;
+  const CacheStore key_store = TimeKeyStore(params.store);
   WidenStored(key_store, run.keys, token * params.d_r, 1.0f, params.d_r, to + task.c_width);
   // A frame that keeps fewer numbers than the call uses: the rest counts as zero, whatever the tile held before.
   if (n < params.d_c) std::memset(to + n, 0, (params.d_c - n) * sizeof(float));

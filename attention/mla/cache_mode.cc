@@ -86,7 +86,7 @@ size_t CacheStoreNumberBytes(CacheStore store) {
   return 0;
 }
 
-size_t CacheStoreKeyBytes(CacheStore store) { return store == CacheStore::kI8 ? 2 : CacheStoreNumberBytes(store); }
+size_t CacheStoreKeyBytes(CacheStore store) { return CacheStoreNumberBytes(TimeKeyStore(store)); }
 
 size_t CacheStoreVectorBytes(CacheStore store, size_t size) {
   return size * CacheStoreNumberBytes(store) + (store == CacheStore::kI8 ? sizeof(float) : 0);

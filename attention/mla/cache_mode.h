@@ -35,7 +35,9 @@ Result<CacheStore> ParseCacheStore(std::string_view name);
 
 // Bytes of one number of a stored vector (kI8: 1, without its share of the scale).
 size_t CacheStoreNumberBytes(CacheStore store);
-// Bytes of one number of a time key (kI8: 2, they stay bf16).
+// How time keys are kept beside vectors of this type: kI8 leaves them in bf16.
+constexpr CacheStore TimeKeyStore(CacheStore store) { return store == CacheStore::kI8 ? CacheStore::kBF16 : store; }
+// Bytes of one number of a time key.
 size_t CacheStoreKeyBytes(CacheStore store);
 // Bytes of one stored vector of `size` numbers, its scale included.
 size_t CacheStoreVectorBytes(CacheStore store, size_t size);

@@ -186,7 +186,7 @@ struct FrameCache::Impl {
   void Write(const FrameRows& rows, size_t numbers, std::byte* to) const {
     const FrameLayout layout(shape, rows.tokens, NumbersOf(shape, numbers));
     const size_t number_bytes = CacheStoreNumberBytes(shape.store);
-    const CacheStore key_store = shape.store == CacheStore::kI8 ? CacheStore::kBF16 : shape.store;
+    const CacheStore key_store = TimeKeyStore(shape.store);
     float* scales = reinterpret_cast<float*>(to + layout.scales_at);
     std::byte* vector = to;
     size_t column = 0;

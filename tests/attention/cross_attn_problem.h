@@ -67,7 +67,7 @@ struct Problem {
       run.d_c = static_cast<uint16_t>(d_c);
       run.latent_stride = static_cast<uint16_t>(stride);
       run.latents = Numbers(tokens, d_c, stride, store, &random);
-      const CacheStore key_store = store == CacheStore::kI8 ? CacheStore::kBF16 : store;
+      const CacheStore key_store = TimeKeyStore(store);
       run.keys = Numbers(tokens, d_r, d_r, key_store, &random);
       run.scales = Scales(tokens, &random);
       if (apart) {
@@ -141,6 +141,29 @@ inline void ExpectClose(const std::vector<float>& actual, const std::vector<floa
                         const std::string& what) {
   const Difference d = Compare(actual, expected);
   EXPECT_LE(d.max_error, tolerance) << what << ", worst at " << d.worst;
+}
+
+// Outputs, masses and logarithms of sums of every kernel that this machine has against the reference's.
+inline void ExpectEveryKernelAgrees(Problem* p, const std::string& which) {
+  std::vector<float> out, lse, mass;
+  p->Into(&out, &lse, &mass);
+  CrossAttnReference(p->params);
+  for (const CrossAttnKernel kernel : KernelsHere(p->store)) {
+    p->Into(&p->out, &p->lse, &p->mass);
+    ASSERT_TRUE(CrossAttn(p->params, kernel, nullptr).ok());
+    const std::string what =
+        std::string(CrossAttnKernelName(kernel)) + " " + std::string(CacheStoreName(p->store)) + which;
+    const bool dots = kernel == CrossAttnKernel::kAvx512Bf16;  // rounds queries and probabilities
+    ExpectClose(p->out, out, dots ? 2e-2 : 2e-5, what);
+    ExpectClose(p->mass, mass, dots ? 2e-2 : 2e-6, what + " mass");
+    for (size_t q = 0; q < lse.size(); ++q) {
+      if (std::isinf(lse[q])) {
+        EXPECT_EQ(p->lse[q], lse[q]) << what;
+      } else {
+        EXPECT_NEAR(p->lse[q], lse[q], dots ? 2e-2 : 1e-5) << what;
+      }
+    }
+  }
 }
 
 }  // namespace longview::test

@@ -24,6 +24,7 @@ namespace longview {
 namespace {
 
 using test::ExpectClose;
+using test::ExpectEveryKernelAgrees;
 using test::KernelsHere;
 using test::kKernels;
 using test::Problem;
@@ -55,25 +56,7 @@ TEST(CrossAttn, EveryKernelAgreesWithTheReference) {
       p.stride = i % 2 == 0 ? 0 : p.d_c + 40;
       p.with_sink = i % 4 == 1;
       p.Make(seed++);
-      std::vector<float> out, lse, mass;
-      p.Into(&out, &lse, &mass);
-      CrossAttnReference(p.params);
-      for (const CrossAttnKernel kernel : KernelsHere(store)) {
-        p.Into(&p.out, &p.lse, &p.mass);
-        ASSERT_TRUE(CrossAttn(p.params, kernel, nullptr).ok());
-        const std::string what = std::string(CrossAttnKernelName(kernel)) + " " + std::string(CacheStoreName(store)) +
-                                 " list " + std::to_string(i);
-        const bool dots = kernel == CrossAttnKernel::kAvx512Bf16;  // rounds queries and probabilities
-        ExpectClose(p.out, out, dots ? 2e-2 : 2e-5, what);
-        ExpectClose(p.mass, mass, dots ? 2e-2 : 2e-6, what + " mass");
-        for (size_t q = 0; q < lse.size(); ++q) {
-          if (std::isinf(lse[q])) {
-            EXPECT_EQ(p.lse[q], lse[q]) << what;
-          } else {
-            EXPECT_NEAR(p.lse[q], lse[q], dots ? 2e-2 : 1e-5) << what;
-          }
-        }
-      }
+      ExpectEveryKernelAgrees(&p, " list " + std::to_string(i));
     }
   }
 }

@@ -19,18 +19,7 @@ TEST(CrossAttnValues, ValuesApartAndFactorsOfTokens) {
         p.factors = factors;
         p.spread = 0.5f;
         p.Make(31);
-        std::vector<float> out, lse, mass;
-        p.Into(&out, &lse, &mass);
-        CrossAttnReference(p.params);
-        for (const CrossAttnKernel kernel : KernelsHere(store)) {
-          p.Into(&p.out, &p.lse, &p.mass);
-          ASSERT_TRUE(CrossAttn(p.params, kernel, nullptr).ok());
-          const std::string what = std::string(CrossAttnKernelName(kernel)) + " " + std::string(CacheStoreName(store)) +
-                                   (apart ? " apart" : "") + (factors ? " factors" : "");
-          const bool dots = kernel == CrossAttnKernel::kAvx512Bf16;
-          ExpectClose(p.out, out, dots ? 2e-2 : 2e-5, what);
-          ExpectClose(p.mass, mass, dots ? 2e-2 : 2e-6, what + " mass");
-        }
+        ExpectEveryKernelAgrees(&p, std::string(apart ? " apart" : "") + (factors ? " factors" : ""));
       }
     }
   }

@@ -9,6 +9,7 @@
 
 #include "attention/mla/cache_file.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/support/temp_folder.h"
 
 namespace {
 
@@ -81,12 +82,9 @@ void WriteByRecipe(const std::filesystem::path& path, const uint8_t* data, size_
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // A writer replaces a file by its name, which a file without one cannot show.
-  static const std::string folder = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "longview-fuzz-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    return name;
-  }();
-  const std::filesystem::path path = std::filesystem::path(folder) / "fuzz.lvidx";
+  static const longview::TempFolder folder;
+  if (folder.path().empty()) std::abort();
+  const std::filesystem::path path = folder / "fuzz.lvidx";
   if (size > 0 && data[0] == 'W') {
     WriteByRecipe(path, data, size);
   } else {

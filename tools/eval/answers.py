@@ -11,14 +11,13 @@ import collections
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "train"))
 import data  # noqa: E402
 import questions as Q  # noqa: E402
+from product import Product  # noqa: E402
 
 KINDS = ["who", "doing", "how many", "where", "colour", "yes", "no", "absent"]
 
@@ -26,7 +25,7 @@ KINDS = ["who", "doing", "how many", "where", "colour", "yes", "no", "absent"]
 def chosen(folder, each):
     """`each` questions of each kind over the dev photographs; 'How many' has at most half of its answers the same."""
     captions = data.read_captions(folder)
-    lists = {s: open(os.path.join(folder, s + ".txt"), encoding="utf-8").read().split() for s in ("train", "dev")}
+    lists = data.read_lists(folder)
     examiner = Q.Examiner({n: captions[n] for n in lists["train"]})
     rng = random.Random(11)
     by_kind = collections.defaultdict(list)
@@ -61,16 +60,14 @@ def main():
     folder = os.path.join(args.data, "flickr8k")
     rows = chosen(folder, args.each)
     with tempfile.TemporaryDirectory() as library:
+        product = Product(args.binary, library, args.jobs)
+
         def ask(row):
             picture = os.path.join(folder, "images", row["picture"])
-            done = subprocess.run([args.binary, "ask", picture, row["question"], "--json", "--threads", "1", "--library", library],
-                                  capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                raise SystemExit(f"answers: {args.binary} ended with {done.returncode} on {picture}:\n{done.stderr[-1000:]}")
-            row["got"], row["in_footage"] = json.loads(done.stdout)["answer"].strip(), json.loads(done.stdout)["in_footage"]
+            said = product.call("ask", picture, row["question"])
+            row["got"], row["in_footage"] = said["answer"].strip(), said["in_footage"]
             return row
-        with ThreadPoolExecutor(args.jobs) as pool:
-            rows = list(pool.map(ask, rows))
+        rows = product.each(rows, ask)
     right = lambda some: sum(r["got"] in r["accepted"] for r in some) / max(1, len(some))
     for kind in KINDS:
         some = [r for r in rows if r["kind"] == kind]

@@ -9,20 +9,18 @@ import argparse
 import collections
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "train"))
 import data  # noqa: E402  (the captions are cleaned as for training)
 import metrics  # noqa: E402
+from product import Product  # noqa: E402
 
 
 def caption_all(binary, files):
     with tempfile.TemporaryDirectory() as out:
-        done = subprocess.run([binary, "caption", *files, "--format", "jsonl", "--out", out, "--overwrite"], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"captions: {binary} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        Product(binary).run("caption", *files, "--format", "jsonl", "--out", out, "--overwrite")
         answers = {}
         for folder, _, names in os.walk(out):
             for name in names:
@@ -42,7 +40,7 @@ def main():
     ap.add_argument("--out", help="where to keep every caption beside its references")
     args = ap.parse_args()
     folder = os.path.join(args.data, "flickr8k")
-    names = open(os.path.join(folder, "dev.txt"), encoding="utf-8").read().split()[:args.count]
+    names = data.read_lists(folder)["dev"][:args.count]
     references = data.read_captions(folder)
     answers = caption_all(args.binary, [os.path.join(folder, "images", n) for n in names])
     missing = [n for n in names if n not in answers]

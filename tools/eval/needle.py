@@ -10,11 +10,11 @@ import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "train"))
 import data  # noqa: E402
+from product import Product  # noqa: E402
 
 OF_THE_CLIP = set("bike bikes bicycle bicycles biker bikers cyclist cyclists street road sidewalk city car cars building buildings traffic".split())
 
@@ -31,8 +31,7 @@ def main():
     args = ap.parse_args()
     folder = os.path.join(args.data, "flickr8k")
     captions = data.read_captions(folder)
-    names = open(os.path.join(folder, "dev.txt"), encoding="utf-8").read().split()
-    names = [n for n in names if not OF_THE_CLIP & set(w for t in captions[n] for w in data.words(t))]
+    names = [n for n in data.read_lists(folder)["dev"] if not OF_THE_CLIP & set(w for t in captions[n] for w in data.words(t))]
     random.Random(9).shuffle(names)
     needles = os.path.join(args.out, "needles")
     os.makedirs(needles, exist_ok=True)
@@ -42,13 +41,10 @@ def main():
             if not os.path.exists(link):
                 os.symlink(os.path.abspath(os.path.join(folder, "images", n)), link)
             f.write(f"{n}\t{captions[n][0]}\n")
-    done = subprocess.run([args.binary, "selftest", *([args.video] if args.video else ["--synthetic"]), "--needles", needles, "--length", args.length,
-                           "--cache", args.cache, "--store", args.store, "--png", os.path.join(args.out, f"needle-{args.cache}-{args.store}.png"), "--json"],
-                          capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"needle: {args.binary} ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    report = json.loads(done.stdout)
-    with open(os.path.join(args.out, f"needle-{args.cache}-{args.store}.json"), "w", encoding="utf-8") as f:
+    result = os.path.join(args.out, f"needle-{args.cache}-{args.store}")
+    report = Product(args.binary).call("selftest", *([args.video] if args.video else ["--synthetic"]), "--needles", needles, "--length", args.length,
+                                       "--cache", args.cache, "--store", args.store, "--png", result + ".png", threads=os.cpu_count())
+    with open(result + ".json", "w", encoding="utf-8") as f:
         json.dump(report, f, indent=1)
     for length in sorted({c["length_s"] for c in report["cells"]}):
         cells = [c for c in report["cells"] if c["length_s"] == length]

@@ -18,28 +18,13 @@ import re
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "train"))
 import data  # noqa: E402
 import questions as Q  # noqa: E402
+from product import Product  # noqa: E402
 
 SHOT = 5.0
-
-
-class Product:
-    def __init__(self, binary, library, jobs):
-        self.binary, self.library, self.jobs = binary, library, jobs
-
-    def call(self, *words, threads=1):
-        done = subprocess.run([self.binary, *words, "--json", "--library", self.library, "--threads", str(threads)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise SystemExit(f"tapes: {self.binary} {' '.join(words)[:200]} ended with {done.returncode}:\n{done.stderr[-1000:]}")
-        return json.loads(done.stdout)
-
-    def each(self, rows, work):
-        with ThreadPoolExecutor(self.jobs) as pool:
-            return list(pool.map(work, rows))
 
 
 def make_tape(path, pictures):
@@ -163,7 +148,7 @@ def main():
     folder = os.path.join(args.data, "flickr8k")
     images = os.path.abspath(os.path.join(folder, "images"))
     captions = data.read_captions(folder)
-    lists = {s: open(os.path.join(folder, s + ".txt"), encoding="utf-8").read().split() for s in ("train", "dev")}
+    lists = data.read_lists(folder)
     examiner = Q.Examiner({n: captions[n] for n in lists["train"]})
     names = lists["dev"][:]
     random.Random(5).shuffle(names)

@@ -2,10 +2,7 @@
 import collections
 import math
 import os
-import random
 import re
-
-import numpy as np
 
 CAPTION_PROMPTS = ["Describe this moment.", "What is happening?", "Describe the picture.", "What do you see?"]
 
@@ -48,28 +45,17 @@ def read_captions(folder):
     return captions
 
 
+def read_lists(folder):
+    """{"train": [file, ...], "dev": [file, ...]}: the pictures of each split, in the order of the lists."""
+    lists = {}
+    for split in ("train", "dev"):
+        with open(os.path.join(folder, split + ".txt"), encoding="utf-8") as f:
+            lists[split] = f.read().split()
+    return lists
+
+
 def words(text):
     return re.findall(r"[a-z0-9']+", text.lower())
-
-
-STOP = set("a an the is are in on of at to and with while his her its their one s as it by for from that some this there has have be "
-           "he she they who which or into".split())
-
-
-def word_targets(names, captions, least=15):
-    """(words, targets [pictures, words]): the words that stand in captions of at least `least` of the pictures, and how many of a
-    picture's captions use each, as a share."""
-    said = [[set(words(t)) - STOP for t in captions[n] if t] for n in names]
-    df = collections.Counter(w for texts in said for w in set().union(*texts))
-    vocabulary = sorted(w for w, c in df.items() if c >= least)
-    column = {w: i for i, w in enumerate(vocabulary)}
-    targets = np.zeros((len(names), len(vocabulary)), np.float32)
-    for row, texts in enumerate(said):
-        for t in texts:
-            for w in t:
-                if w in column:
-                    targets[row, column[w]] += 1.0 / len(texts)
-    return vocabulary, targets
 
 
 def agreement(captions):

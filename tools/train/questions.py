@@ -34,6 +34,8 @@ PLACES = {"snow": "In the snow", "water": "In the water", "ocean": "In the ocean
 NOT_VERBS = set("wearing during building ring string spring clothing evening including morning sing king thing something nothing wing swing ceiling railing "
                 "being having using according following surrounding clothing lightning painting dressing crossing".split())
 ABSENT = "Not in this footage."
+# What is played without an article.
+PLAYED = ("soccer", "football", "basketball", "baseball", "tennis", "guitar", "music", "volleyball", "hockey")
 
 
 class Verbs:
@@ -85,7 +87,7 @@ class Examiner:
                         if rest[:1] and rest[0] in ("a", "an", "the") and len(rest) > 1:
                             noun = next((y for y in rest[1:] if y not in COLOUR_OF and y not in ("large", "small", "big", "little")), None)
                             said["object"] = noun
-                        elif rest[:1] and rest[0] in ("soccer", "football", "basketball", "baseball", "tennis", "guitar", "music", "volleyball", "hockey"):
+                        elif rest[:1] and rest[0] in PLAYED:
                             said["object"] = rest[0]
                         break
                 break
@@ -184,8 +186,7 @@ def phrase(subject, count):
 
 
 def doing(verb, noun):
-    bare = ("soccer", "football", "basketball", "baseball", "tennis", "guitar", "music", "volleyball", "hockey")
-    return f"{verb.capitalize()} {noun}." if noun in bare else f"{verb.capitalize()} {D.article(noun)}."
+    return f"{verb.capitalize()} {noun}." if noun in PLAYED else f"{verb.capitalize()} {D.article(noun)}."
 
 
 def sure_of(texts):

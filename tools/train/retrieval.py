@@ -68,7 +68,7 @@ def main():
     torch.manual_seed(2)
     folder = os.path.join(args.data, "flickr8k")
     captions = D.read_captions(folder)
-    lists = {s: open(os.path.join(folder, s + ".txt")).read().split() for s in ("train", "dev")}
+    lists = D.read_lists(folder)
     path = os.path.join(args.work, "text12.pt")
     texts = {"train": [c for n in lists["train"] for c in (captions[n] * 5)[:args.captions]], "dev": [captions[n][0] for n in lists["dev"]]}
     if os.path.exists(path):

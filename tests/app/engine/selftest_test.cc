@@ -1,21 +1,15 @@
 // The self-test: needles read and refused, the film that they are planted in, and the picture of the result.
 #include "app/engine/selftest.h"
 
-#include <fstream>
-
 #include "tests/app/engine/engine_fixture.h"
 
 namespace longview::test {
 namespace {
 
-void WriteText(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
 TEST(SelfTestNeedles, AFolderNamesItsPictures) {
   const TempFolder folder;
   EXPECT_EQ(ReadNeedles(folder.path()).status().code(), StatusCode::kNotFound);
-  WriteText(folder / "captions.tsv", "a.png\tA dog runs.\r\n\nsub/b.jpg\tTwo men.\n");
+  folder.Write("captions.tsv", "a.png\tA dog runs.\r\n\nsub/b.jpg\tTwo men.\n");
   const auto needles = ReadNeedles(folder.path());
   ASSERT_TRUE(needles.ok()) << needles.status().message();
   ASSERT_EQ(needles->size(), 2u);
@@ -23,7 +17,7 @@ TEST(SelfTestNeedles, AFolderNamesItsPictures) {
   EXPECT_EQ((*needles)[0].caption, "A dog runs.");
   EXPECT_EQ((*needles)[1].file, folder / "sub" / "b.jpg");
   for (const char* text : {"a.png A dog\n", "\tA dog\n", "a.png\t\n", "/etc/passwd\tA dog\n", ""}) {
-    WriteText(folder / "captions.tsv", text);
+    folder.Write("captions.tsv", text);
     EXPECT_EQ(ReadNeedles(folder.path()).status().code(), StatusCode::kDamaged) << text;
   }
 }
