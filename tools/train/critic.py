@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import metrics  # noqa: E402
 from bridge import Bridge, pooled_features
 from decoder import Decoder, Packing
-from train import Batches, Text, evaluate, some_tokens, tape, upper
+from train import Batches, Text, answer_tokens, evaluate, of_average, read_on, some_tokens, tape, upper
 
 
 @torch.no_grad()
@@ -31,21 +31,13 @@ def draw(dec, bridge, text, evocab, vocab, latents, keys, rows, copies, t_q, lim
     b = len(rows) * copies
     rows = rows.repeat_interleave(copies)
     t_q = t_q.repeat_interleave(copies)
-    one, base = Packing([1] * b), text.prompts.lengths[rows]
+    base = text.prompts.lengths[rows]
     past = [list(text.prompts.past(i, rows)) for i in range(dec.n_layers)]
     ids, ended = [[text.prompts.last] for _ in range(b)], [False] * b
     lower = [[] for _ in range(b)]
     for step in range(limit):
-        h = dec.embed[torch.tensor([i[-1] for i in ids])]
-        for layer in range(dec.n_layers):
-            if layer == text.first:
-                entering = h
-            if layer in bridge.shape["cross_layers"]:
-                h = bridge.cross[bridge.shape["cross_layers"].index(layer)](h, t_q, one, latents.shape[0], latents, keys)
-            h, (k, v) = dec.layer(layer, h, base + step, one, past[layer])
-            pk, pv, pm = past[layer]
-            past[layer] = [torch.cat([pk, k[:, None]], 1), torch.cat([pv, v[:, None]], 1), torch.cat([pm, torch.ones(b, 1, dtype=torch.bool)], 1)]
-        p = F.linear(dec.rms(h, dec.final_norm), evocab).softmax(-1)
+        entering, h = read_on(dec, bridge, text.first, [i[-1] for i in ids], base + step, past, t_q, latents, keys)
+        p = F.linear(h, evocab).softmax(-1)
         nxt = vocab[torch.multinomial(p, 1)[:, 0]].tolist()
         for i in range(b):
             if not ended[i]:
@@ -73,21 +65,18 @@ def main():
     torch.manual_seed(int(time.time()))
     folder = os.path.join(args.data, "flickr8k")
     captions = D.read_captions(folder)
-    lists = {s: open(os.path.join(folder, s + ".txt")).read().split() for s in ("train", "dev")}
+    lists = D.read_lists(folder)
     scorer = metrics.Cider({n: captions[n] for n in lists["train"]})
     path = os.path.join(args.work, "critic.pt")
     ck = torch.load(path if os.path.exists(path) else args.init)
     dec = Decoder(args.gguf)
     text = Text(dec, ck["shape"]["cross_layers"][0])
     asked = [text.prompt(p) for p in D.CAPTION_PROMPTS]
-    batches = Batches(lists["train"], captions, D.agreement({n: captions[n] for n in lists["train"]}), text, int(time.time()), 5)
+    batches = Batches(lists["train"], captions, D.agreement({n: captions[n] for n in lists["train"]}), text, int(time.time()), 0, 2)
     text.finish()
     batches.encode()
     text.load(os.path.join(args.work, "lower.pt"))
-    vocab = torch.tensor(sorted({t for ids in batches.answers() for t in ids} | set(range(1500))))
-    vmap = torch.full((dec.embed.shape[0],), -1)
-    vmap[vocab] = torch.arange(len(vocab))
-    evocab = dec.embed[vocab].contiguous()
+    vocab, vmap, evocab = answer_tokens(dec, batches)
     pooled = {s: pooled_features(args.work, s, ck["shape"]["pool"]) for s in ("train", "dev")}
     bridge = Bridge(ck["scales"], ck["shape"])
     bridge.load_state_dict(ck["average"])
@@ -101,10 +90,7 @@ def main():
         os.replace(path + ".tmp", path)
 
     def measure(names):
-        kept = {k: v.clone() for k, v in bridge.state_dict().items()}
-        bridge.load_state_dict(average)
-        result, answers = evaluate(dec, bridge, text, pooled["dev"][:len(names)], names, captions)
-        bridge.load_state_dict(kept)
+        result, answers = of_average(bridge, average, evaluate, dec, text, pooled["dev"][:len(names)], names, captions)
         log.append(dict(critic_step=step, critic_minutes=round(minutes, 1), **result))
         print("dev", log[-1], *list(answers.items())[:6], sep="\n   ", flush=True)
 
@@ -112,8 +98,7 @@ def main():
         began = time.time()
         for g in opt.param_groups:
             g["lr"] = args.lr * min(1.0, (step + 1) / 30) * max(0.05, 1.0 - minutes / args.minutes)
-        picked, items = batches.next(args.pictures)
-        told = [it for i, it in enumerate(items) if i % 5 >= 3]
+        picked, told = batches.next(args.pictures)
         times = [tape(rng, 1)[0] for _ in picked]
         t_q = torch.tensor([0.0 if rng.random() < 0.6 else t for t in times], dtype=torch.float64)
         x = bridge.encoder(pooled["train"][torch.tensor(picked)].float(), some_tokens(rng))

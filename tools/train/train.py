@@ -8,6 +8,7 @@ then falls over the last quarter of the minutes, so that a slower machine makes 
 WORK/bridge_open.pt is the state before the fall, from which a longer run goes on. docs/training.md tells the why of each choice.
 """
 import argparse
+import collections
 import json
 import os
 import random
@@ -24,8 +25,28 @@ from bridge import SHAPE, Bridge, WordHead, pooled_features
 from decoder import Decoder, Packing, Prompts
 from questions import Examiner, may_show
 
-WORDS = 0.02  # weight of the word head's loss beside the answers'
+WORDS = 0.03  # weight of the word head's loss beside the answers'
 FALL = 0.25  # the part of the minutes over which the learning rate falls
+
+
+STOP = set("a an the is are in on of at to and with while his her its their one s as it by for from that some this there has have be "
+           "he she they who which or into".split())
+
+
+def word_targets(names, captions, least=15):
+    """(words, targets [pictures, words]): the words that stand in captions of at least `least` of the pictures, and how many of a
+    picture's captions use each, as a share."""
+    said = [[set(D.words(t)) - STOP for t in captions[n] if t] for n in names]
+    df = collections.Counter(w for texts in said for w in set().union(*texts))
+    vocabulary = sorted(w for w, c in df.items() if c >= least)
+    column = {w: i for i, w in enumerate(vocabulary)}
+    targets = torch.zeros(len(names), len(vocabulary))
+    for row, texts in enumerate(said):
+        for t in texts:
+            for w in t:
+                if w in column:
+                    targets[row, column[w]] += 1.0 / len(texts)
+    return vocabulary, targets
 
 
 class Text:
@@ -105,6 +126,29 @@ def hidden_scales(dec, text, layers, items):
     return scales
 
 
+def answer_tokens(dec, batches):
+    """(the tokens that answers are told in, [n]; the row of each token of the vocabulary among them, or -1; their embeddings, [n, width])."""
+    vocab = torch.tensor(sorted({t for ids in batches.answers() for t in ids} | set(range(1500))))
+    vmap = torch.full((dec.embed.shape[0],), -1)
+    vmap[vocab] = torch.arange(len(vocab))
+    return vocab, vmap, dec.embed[vocab].contiguous()
+
+
+def read_on(dec, bridge, first, ids, pos, past, t_q, latents, keys):
+    """Reads one token of each sequence and adds it to `past`: (hidden states entering layer `first`, final hidden states)."""
+    one = Packing([1] * len(ids))
+    h = dec.embed[torch.tensor(ids)]
+    for layer in range(dec.n_layers):
+        if layer == first:
+            entering = h
+        if layer in bridge.shape["cross_layers"]:
+            h = bridge.cross[bridge.shape["cross_layers"].index(layer)](h, t_q, one, latents.shape[0], latents, keys)
+        h, (k, v) = dec.layer(layer, h, pos, one, past[layer])
+        pk, pv, pm = past[layer]
+        past[layer] = [torch.cat([pk, k[:, None]], 1), torch.cat([pv, v[:, None]], 1), torch.cat([pm, torch.ones(len(ids), 1, dtype=torch.bool)], 1)]
+    return entering, dec.rms(h, dec.final_norm)
+
+
 @torch.no_grad()
 def generate(dec, bridge, text, latents, keys, prompt, t_q=0.0, limit=24):
     """Greedy answers for n pictures at once, each against its own latents [n, S, d_c]."""
@@ -113,19 +157,11 @@ def generate(dec, bridge, text, latents, keys, prompt, t_q=0.0, limit=24):
     out = [[text.prompts.last] for _ in range(n)]
     past = [list(text.prompts.past(i, rows)) for i in range(dec.n_layers)]
     base = int(text.prompts.lengths[prompt])
-    one = Packing([1] * n)
     tq = torch.full((n,), float(t_q))
     done = torch.zeros(n, dtype=torch.bool)
     for step in range(limit):
-        h = dec.embed[torch.tensor([o[-1] for o in out])]
-        pos = torch.full((n,), base + step)
-        for layer in range(dec.n_layers):
-            if layer in bridge.shape["cross_layers"]:
-                h = bridge.cross[bridge.shape["cross_layers"].index(layer)](h, tq, one, n, latents, keys)
-            h, (k, v) = dec.layer(layer, h, pos, one, past[layer])
-            pk, pv, pm = past[layer]
-            past[layer] = [torch.cat([pk, k[:, None]], 1), torch.cat([pv, v[:, None]], 1), torch.cat([pm, torch.ones(n, 1, dtype=torch.bool)], 1)]
-        nxt = F.linear(dec.rms(h, dec.final_norm), dec.embed).argmax(-1)
+        _, h = read_on(dec, bridge, text.first, [o[-1] for o in out], torch.full((n,), base + step), past, tq, latents, keys)
+        nxt = F.linear(h, dec.embed).argmax(-1)
         done |= nxt == text.prompts.end
         for i in range(n):
             if not done[i]:
@@ -150,6 +186,32 @@ def evaluate(dec, bridge, text, pooled, names, captions, cut=128):
     return dict(cider=score, bleu4=metrics.bleu4(answers, captions), different=len(set(answers.values())), commonest=common, of=len(names)), answers
 
 
+@torch.no_grad()
+def caption_loss(dec, bridge, text, pooled, names, captions):
+    """Mean -log p of a token of the first caption of each picture, over the whole vocabulary."""
+    asked, total, count = text.index[D.CAPTION_PROMPTS[0]], 0.0, 0
+    for first in range(0, len(names), 50):
+        some = names[first:first + 50]
+        items = [(asked, tuple(text.encode(captions[n][0]))) for n in some]
+        c, r = bridge.compress(bridge.encoder(pooled[first:first + len(some)].float()), torch.zeros(len(some), dtype=torch.float64), 128)
+        pack = Packing([len(ids) for _, ids in items])
+        h = upper(dec, bridge, text, torch.tensor([p for p, _ in items]), pack, text.lower(items), torch.zeros(len(pack.offset), dtype=torch.float64),
+                  len(some), c, r)
+        target = torch.tensor([tok for _, ids in items for tok in list(ids[1:]) + [text.prompts.end]])
+        total += float(F.cross_entropy(F.linear(h, dec.embed), target, reduction="sum"))
+        count += len(target)
+    return total / count
+
+
+def of_average(bridge, average, measure, *rest):
+    """What measure(dec, bridge, ...) finds for the running average instead of the weights; rest: dec, then what follows bridge."""
+    kept = {k: v.clone() for k, v in bridge.state_dict().items()}
+    bridge.load_state_dict(average)
+    found = measure(rest[0], bridge, *rest[1:])
+    bridge.load_state_dict(kept)
+    return found
+
+
 def tape(rng, k):
     """k different times within one film: a start anywhere in some hours, and steps of a usual sampling."""
     step = rng.choice([1, 1, 2, 3, 5, 10, 30, 60])
@@ -158,30 +220,34 @@ def tape(rng, k):
     return [start + step * (s + rng.uniform(0, 0.5)) for s in slots]
 
 
-def some_tokens(rng):
-    """In half of the steps a part of the patches is hidden, so that no answer leans on one of them."""
+def few_tokens(rng, share):
+    """The class token and a share of the patches, by chance: less work, and no answer leans on one patch."""
     grid = SHAPE["pool"] ** 2
-    if rng.random() < 0.5:
-        return None
-    return torch.tensor([0] + [1 + i for i in sorted(rng.sample(range(grid), grid * 3 // 4))])
+    return torch.tensor([0] + sorted(rng.sample(range(1, 1 + grid), int(grid * share))))
+
+
+def some_tokens(rng):
+    """All tokens in half of the steps, half of the patches in the others."""
+    return None if rng.random() < 0.5 else few_tokens(rng, 0.5)
 
 
 def word_loss(head, latents, targets):
     return F.binary_cross_entropy_with_logits(head(latents), targets, reduction="sum") / len(targets)
 
 
-def learn_words(bridge, head, pooled, targets, steps, pictures=32, lr=1e-3):
-    """The encoder and the compression first learn what the captions' words look like: sixty pictures a second, no decoder."""
+def learn_words(bridge, head, pooled, targets, steps, pictures=64, lr=1e-3):
+    """The encoder and the compression first learn what the captions' words look like, from a quarter of the patches at a time:
+    170 pictures a second, no decoder."""
     learned = [*bridge.encoder.parameters(), *bridge.compress.down.parameters(), bridge.compress.norm, *head.parameters()]
     opt = torch.optim.AdamW(learned, lr=lr, betas=(0.9, 0.98), weight_decay=0.05, fused=True)
     rng, order, running = random.Random(3), [], None
     for step in range(steps):
         for g in opt.param_groups:
-            g["lr"] = lr * min(1.0, (step + 1) / 50) * (1.0 - 0.9 * step / steps)
+            g["lr"] = lr * min(1.0, (step + 1) / 50, 0.02 + 1.6 * (1.0 - step / steps))
         if len(order) < pictures:
             order = rng.sample(range(len(targets)), len(targets))
         picked, order = torch.tensor(order[:pictures]), order[pictures:]
-        x = bridge.encoder(pooled[picked].float(), some_tokens(rng))
+        x = bridge.encoder(pooled[picked].float(), few_tokens(rng, 0.25))
         c, _ = bridge.compress(x, torch.zeros(pictures, dtype=torch.float64), rng.choice([128, 128, 64, 32]))
         loss = word_loss(head, c, targets[picked])
         opt.zero_grad()
@@ -194,10 +260,11 @@ def learn_words(bridge, head, pooled, targets, steps, pictures=32, lr=1e-3):
 
 
 class Batches:
-    def __init__(self, names, captions, scores, text, seed, per_picture):
+    def __init__(self, names, captions, scores, text, seed, told_captions, told_answers):
+        """told_captions, told_answers: sequences of either kind for each picture that next() gives."""
         self.names, self.captions, self.scores, self.text = names, captions, scores, text
         self.rng = random.Random(seed)
-        self.order, self.per_picture = [], per_picture
+        self.order, self.told_captions, self.told_answers = [], told_captions, told_answers
         self.prompt_of = {(n, i): text.prompt(random.Random(f"{n}/{i}").choice(D.CAPTION_PROMPTS)) for n in names for i in range(len(captions[n]))}
         examiner = Examiner({n: captions[n] for n in names})
         self.told, self.whether = {}, {}
@@ -228,17 +295,17 @@ class Batches:
         return picked
 
     def next(self, pictures):
-        """(pictures, items): per_picture sequences for each picture, captions first, that concern this picture alone."""
-        picked, items, first = self.pictures(pictures), [], 0
+        """(pictures, items): for each picture its captions, then its answers, which concern this picture alone."""
+        picked, items = self.pictures(pictures), []
         for p in picked:
             n = self.names[p]
-            for i in D.weighted_pick(self.rng, self.scores[n], self.per_picture - 2, 6.0):
+            for i in D.weighted_pick(self.rng, self.scores[n], self.told_captions, 6.0):
                 items.append((self.prompt_of[n, i], self.ids.get((n, i), self.ids.get((n, 0)))))
-            if self.told[n]:
-                items.append(self.rng.choices(self.told[n], [t[2] for t in self.told[n]])[0][:2])
-            for _ in range(self.per_picture - (len(items) - first)):
-                items.append(self.rng.choice(self.rng.choice(self.whether[n]))[:2])
-            first = len(items)
+            for _ in range(self.told_answers):
+                if self.told[n] and self.rng.random() < 0.5:
+                    items.append(self.rng.choices(self.told[n], [t[2] for t in self.told[n]])[0][:2])
+                else:
+                    items.append(self.rng.choice(self.rng.choice(self.whether[n]))[:2])
         return picked, items
 
     def next_tapes(self, pictures, k):
@@ -251,7 +318,7 @@ class Batches:
             whether = {t[:2] for n in tape for kind in self.whether[n] for t in kind if self.text.questions[t[0]].startswith("Is there")
                        and (may_show(t[2], self.said[n]) or not shown(t[2]))}
             none = sorted({t[:2] for n in tape for kind in self.whether[n] for t in kind if not shown(t[2])} - whether)
-            wanted = 3 * k
+            wanted = (self.told_captions + self.told_answers) * k
             chosen = told[:wanted // 2] + self.rng.sample(sorted(whether), min(len(whether), wanted // 3))
             items += chosen + self.rng.choices(none or chosen, k=wanted - len(chosen))
         return picked, items
@@ -263,12 +330,14 @@ def main():
     ap.add_argument("--gguf", required=True)
     ap.add_argument("--work", required=True)
     ap.add_argument("--minutes", type=float, default=100)
-    ap.add_argument("--pictures", type=int, default=12, help="photographs a step, a multiple of 12")
-    ap.add_argument("--per-picture", type=int, default=5, help="sequences a photograph and step: captions and two questions")
+    ap.add_argument("--pictures", type=int, default=24, help="photographs a step, a multiple of 12")
+    ap.add_argument("--captions", type=int, default=2, help="captions a photograph and step")
+    ap.add_argument("--answers", type=int, default=1, help="answers to questions a photograph and step")
+    ap.add_argument("--more-words", type=int, default=24, help="further photographs a step, for the word head alone")
     ap.add_argument("--lr", type=float, default=1e-3)
     ap.add_argument("--threads", type=int, default=os.cpu_count())
     ap.add_argument("--eval-every", type=float, default=20, help="minutes; 0: never")
-    ap.add_argument("--words", type=int, default=600, help="steps of the word head alone, before the decoder is asked")
+    ap.add_argument("--words", type=int, default=1700, help="steps of the word head alone, before the decoder is asked")
     ap.add_argument("--name", default="bridge")
     ap.add_argument("--init", help="weights to start from")
     args = ap.parse_args()
@@ -276,22 +345,19 @@ def main():
     torch.manual_seed(1)
     folder = os.path.join(args.data, "flickr8k")
     captions = D.read_captions(folder)
-    lists = {s: open(os.path.join(folder, s + ".txt")).read().split() for s in ("train", "dev")}
+    lists = D.read_lists(folder)
     scores = D.agreement({n: captions[n] for n in lists["train"]})
     dec = Decoder(args.gguf)
     text = Text(dec, SHAPE["cross_layers"][0])
     for p in D.CAPTION_PROMPTS:
         text.prompt(p)
-    batches = Batches(lists["train"], captions, scores, text, int(time.time()), args.per_picture)
+    batches = Batches(lists["train"], captions, scores, text, int(time.time()), args.captions, args.answers)
     text.finish()
     batches.encode()
     print(f"{len(text.questions)} prompts, {len(batches.ids)} captions", flush=True)
-    vocab = sorted({t for ids in batches.answers() for t in ids} | set(range(1500)))
-    vmap = torch.full((dec.embed.shape[0],), -1)
-    vmap[torch.tensor(vocab)] = torch.arange(len(vocab))
-    evocab = dec.embed[torch.tensor(vocab)].contiguous()
+    vocab, vmap, evocab = answer_tokens(dec, batches)
     print(f"{len(vocab)} tokens in use", flush=True)
-    pooled = {"train": pooled_features(args.work, "train", SHAPE["pool"])}
+    pooled = {split: pooled_features(args.work, split, SHAPE["pool"]) for split in ("train", "dev")}
 
     lower_path = os.path.join(args.work, "lower.pt")
     text.load(lower_path)
@@ -301,8 +367,7 @@ def main():
     scales = hidden_scales(dec, text, SHAPE["cross_layers"], some)
     bridge = Bridge(scales)
     ckpt_path = os.path.join(args.work, args.name + ".pt")
-    vocabulary, targets = D.word_targets(lists["train"], captions)
-    targets = torch.from_numpy(targets)
+    vocabulary, targets = word_targets(lists["train"], captions)
     head = WordHead(SHAPE["d_c"], targets.mean(0))
     print(f"{len(vocabulary)} words to tell", flush=True)
     learned = [*bridge.parameters(), *head.parameters()]
@@ -311,23 +376,18 @@ def main():
     opt = torch.optim.AdamW([dict(params=matrices, weight_decay=0.05), dict(params=others, weight_decay=0.0)], lr=args.lr, betas=(0.9, 0.98), fused=True)
     step, minutes, log = 0, 0.0, []
     average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
-    if os.path.exists(ckpt_path):
-        ck = torch.load(ckpt_path)
-        bridge.load_state_dict(ck["model"])
-        head.load_state_dict(ck["head"])
-        for b, s in zip(bridge.cross, ck["scales"]):
-            b.scale = s
-        scales = ck["scales"]
-        opt.load_state_dict(ck["opt"])
-        average, step, minutes, log = ck["average"], ck["step"], ck["minutes"], ck["log"]
-    elif args.init:
-        ck = torch.load(args.init)
+    resumed = os.path.exists(ckpt_path)
+    if resumed or args.init:
+        ck = torch.load(ckpt_path if resumed else args.init)
         bridge.load_state_dict(ck["model"])
         head.load_state_dict(ck["head"])
         scales = ck["scales"]
         for b, s in zip(bridge.cross, scales):
             b.scale = s
         average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
+    if resumed:
+        opt.load_state_dict(ck["opt"])
+        average, step, minutes, log = ck["average"], ck["step"], ck["minutes"], ck["log"]
     print("scales", [round(s, 2) for s in scales], "parameters", sum(p.numel() for p in bridge.parameters()), flush=True)
     rng = random.Random(step + 7)
     last_eval, running, falling = minutes, None, minutes > (1.0 - FALL) * args.minutes
@@ -342,12 +402,7 @@ def main():
         average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
 
     def measure(names):
-        if "dev" not in pooled:
-            pooled["dev"] = pooled_features(args.work, "dev", SHAPE["pool"])
-        kept = {k: v.clone() for k, v in bridge.state_dict().items()}
-        bridge.load_state_dict(average)
-        result, answers = evaluate(dec, bridge, text, pooled["dev"][:len(names)], names, captions)
-        bridge.load_state_dict(kept)
+        result, answers = of_average(bridge, average, evaluate, dec, text, pooled["dev"][:len(names)], names, captions)
         log.append(dict(step=step, minutes=round(minutes, 1), loss=running, **result))
         print("dev", json.dumps(log[-1]), *list(answers.items())[:6], sep="\n   ", flush=True)
 
@@ -373,6 +428,10 @@ def main():
         t = torch.tensor(times, dtype=torch.float64)
         c, r = bridge.compress(x, t, cut)
         told = word_loss(head, c, targets[torch.tensor(picked)])
+        if args.more_words:
+            others = torch.tensor(rng.sample(range(len(targets)), args.more_words))
+            seen = bridge.encoder(pooled["train"][others].float(), few_tokens(rng, 0.25))
+            told = 0.5 * (told + word_loss(head, bridge.compress(seen, torch.zeros(args.more_words, dtype=torch.float64), cut)[0], targets[others]))
         groups = args.pictures // k
         c, r = c.reshape(groups, -1, c.shape[-1]), r.reshape(groups, -1, r.shape[-1])
         rows = torch.tensor([p for p, _ in items])
@@ -396,6 +455,7 @@ def main():
             print(f"step {step} min {minutes:.1f} loss {running:.4f} words {float(told.detach()):.2f} lr {lr:.2e} k {k} {time.time() - t0:.2f}s", flush=True)
         if step % 100 == 0:
             save(ckpt_path)
+            print(f"step {step} dev loss {of_average(bridge, average, caption_loss, dec, text, pooled['dev'], lists['dev'][:300], captions):.4f}", flush=True)
         if step % 500 == 0:
             text.save(lower_path)
         if args.eval_every and minutes - last_eval >= args.eval_every:
