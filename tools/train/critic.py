@@ -21,7 +21,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import metrics  # noqa: E402
 from bridge import Bridge, pooled_features
 from decoder import Decoder, Packing
-from train import Batches, Text, answer_tokens, evaluate, of_average, read_on, some_tokens, tape, upper
+from train import Batches, Text, answer_tokens, evaluate, of_average, read_on, tape, upper
+from words import some_tokens
 
 
 @torch.no_grad()

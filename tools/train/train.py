@@ -8,7 +8,6 @@ then falls over the last quarter of the minutes, so that a slower machine makes 
 WORK/bridge_open.pt is the state before the fall, from which a longer run goes on. docs/training.md tells the why of each choice.
 """
 import argparse
-import collections
 import json
 import os
 import random
@@ -24,29 +23,10 @@ import metrics  # noqa: E402
 from bridge import SHAPE, Bridge, WordHead, pooled_features
 from decoder import Decoder, Packing, Prompts
 from questions import Examiner, may_show
+from teacher import load as load_teacher
+from words import WORDS, few_tokens, learn_words, some_tokens, word_loss, word_targets
 
-WORDS = 0.03  # weight of the word head's loss beside the answers'
 FALL = 0.25  # the part of the minutes over which the learning rate falls
-
-
-STOP = set("a an the is are in on of at to and with while his her its their one s as it by for from that some this there has have be "
-           "he she they who which or into".split())
-
-
-def word_targets(names, captions, least=15):
-    """(words, targets [pictures, words]): the words that stand in captions of at least `least` of the pictures, and how many of a
-    picture's captions use each, as a share."""
-    said = [[set(D.words(t)) - STOP for t in captions[n] if t] for n in names]
-    df = collections.Counter(w for texts in said for w in set().union(*texts))
-    vocabulary = sorted(w for w, c in df.items() if c >= least)
-    column = {w: i for i, w in enumerate(vocabulary)}
-    targets = torch.zeros(len(names), len(vocabulary))
-    for row, texts in enumerate(said):
-        for t in texts:
-            for w in t:
-                if w in column:
-                    targets[row, column[w]] += 1.0 / len(texts)
-    return vocabulary, targets
 
 
 class Text:
@@ -220,48 +200,10 @@ def tape(rng, k):
     return [start + step * (s + rng.uniform(0, 0.5)) for s in slots]
 
 
-def few_tokens(rng, share):
-    """The class token and a share of the patches, by chance: less work, and no answer leans on one patch."""
-    grid = SHAPE["pool"] ** 2
-    return torch.tensor([0] + sorted(rng.sample(range(1, 1 + grid), int(grid * share))))
-
-
-def some_tokens(rng):
-    """All tokens in half of the steps, half of the patches in the others."""
-    return None if rng.random() < 0.5 else few_tokens(rng, 0.5)
-
-
-def word_loss(head, latents, targets):
-    return F.binary_cross_entropy_with_logits(head(latents), targets, reduction="sum") / len(targets)
-
-
-def learn_words(bridge, head, pooled, targets, steps, pictures=64, lr=1e-3):
-    """The encoder and the compression first learn what the captions' words look like, from a quarter of the patches at a time:
-    170 pictures a second, no decoder."""
-    learned = [*bridge.encoder.parameters(), *bridge.compress.down.parameters(), bridge.compress.norm, *head.parameters()]
-    opt = torch.optim.AdamW(learned, lr=lr, betas=(0.9, 0.98), weight_decay=0.05, fused=True)
-    rng, order, running = random.Random(3), [], None
-    for step in range(steps):
-        for g in opt.param_groups:
-            g["lr"] = lr * min(1.0, (step + 1) / 50, 0.02 + 1.6 * (1.0 - step / steps))
-        if len(order) < pictures:
-            order = rng.sample(range(len(targets)), len(targets))
-        picked, order = torch.tensor(order[:pictures]), order[pictures:]
-        x = bridge.encoder(pooled[picked].float(), few_tokens(rng, 0.25))
-        c, _ = bridge.compress(x, torch.zeros(pictures, dtype=torch.float64), rng.choice([128, 128, 64, 32]))
-        loss = word_loss(head, c, targets[picked])
-        opt.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(learned, 1.0)
-        opt.step()
-        running = float(loss.detach()) if running is None else 0.95 * running + 0.05 * float(loss.detach())
-        if step % 50 == 49:
-            print(f"words: step {step + 1} loss {running:.2f}", flush=True)
-
-
 class Batches:
-    def __init__(self, names, captions, scores, text, seed, told_captions, told_answers):
-        """told_captions, told_answers: sequences of either kind for each picture that next() gives."""
+    def __init__(self, names, captions, scores, text, seed, told_captions, told_answers, taught={}):
+        """told_captions, told_answers: sequences of either kind for each picture that next() gives; taught: {file: [caption, ...]} of the
+        teacher, of which each picture gets one more."""
         self.names, self.captions, self.scores, self.text = names, captions, scores, text
         self.rng = random.Random(seed)
         self.order, self.told_captions, self.told_answers = [], told_captions, told_answers
@@ -276,10 +218,13 @@ class Batches:
             kinds = [[q for q in yes_no if q[0] == "yes"], [q for q in yes_no if q[0] == "no"],
                      [q for q in (examiner.absent(captions[n], r) for _ in range(3)) if q]]
             self.whether[n] = [[(text.prompt(q), a, noun) for _, q, a, _, noun in k] for k in kinds if k]
+        self.taught = {n: [(text.prompt(random.Random(f"{n}/{t}").choice(D.CAPTION_PROMPTS)), t) for t in texts] for n, texts in taught.items()}
+        self.per_picture = told_captions + bool(taught) + told_answers
         self.said = {n: set(w for t in captions[n] for w in D.words(t)) for n in names}
 
     def encode(self):
         self.ids = {(n, i): tuple(self.text.encode(t)) for n in self.names for i, t in enumerate(self.captions[n]) if t}
+        self.taught = {n: [(p, tuple(self.text.encode(t))) for p, t in v] for n, v in self.taught.items()}
         self.told = {n: [(p, tuple(self.text.encode(a)), w, noun) for p, a, w, noun in v] for n, v in self.told.items()}
         self.whether = {n: [[(p, tuple(self.text.encode(a)), noun) for p, a, noun in k] for k in v] for n, v in self.whether.items()}
 
@@ -295,12 +240,14 @@ class Batches:
         return picked
 
     def next(self, pictures):
-        """(pictures, items): for each picture its captions, then its answers, which concern this picture alone."""
+        """(pictures, items): for each picture its captions, the teacher's, then its answers, which concern this picture alone."""
         picked, items = self.pictures(pictures), []
         for p in picked:
             n = self.names[p]
             for i in D.weighted_pick(self.rng, self.scores[n], self.told_captions, 6.0):
                 items.append((self.prompt_of[n, i], self.ids.get((n, i), self.ids.get((n, 0)))))
+            if self.taught:
+                items.append(self.rng.choice(self.taught[n]))
             for _ in range(self.told_answers):
                 if self.told[n] and self.rng.random() < 0.5:
                     items.append(self.rng.choices(self.told[n], [t[2] for t in self.told[n]])[0][:2])
@@ -318,7 +265,7 @@ class Batches:
             whether = {t[:2] for n in tape for kind in self.whether[n] for t in kind if self.text.questions[t[0]].startswith("Is there")
                        and (may_show(t[2], self.said[n]) or not shown(t[2]))}
             none = sorted({t[:2] for n in tape for kind in self.whether[n] for t in kind if not shown(t[2])} - whether)
-            wanted = (self.told_captions + self.told_answers) * k
+            wanted = self.per_picture * k
             chosen = told[:wanted // 2] + self.rng.sample(sorted(whether), min(len(whether), wanted // 3))
             items += chosen + self.rng.choices(none or chosen, k=wanted - len(chosen))
         return picked, items
@@ -331,6 +278,7 @@ def main():
     ap.add_argument("--work", required=True)
     ap.add_argument("--minutes", type=float, default=100)
     ap.add_argument("--pictures", type=int, default=24, help="photographs a step, a multiple of 12")
+    ap.add_argument("--teacher", help="a teacher whose encoder is taken and kept as it is, and whose captions and probabilities are learned")
     ap.add_argument("--captions", type=int, default=2, help="captions a photograph and step")
     ap.add_argument("--answers", type=int, default=1, help="answers to questions a photograph and step")
     ap.add_argument("--more-words", type=int, default=24, help="further photographs a step, for the word head alone")
@@ -351,13 +299,15 @@ def main():
     text = Text(dec, SHAPE["cross_layers"][0])
     for p in D.CAPTION_PROMPTS:
         text.prompt(p)
-    batches = Batches(lists["train"], captions, scores, text, int(time.time()), args.captions, args.answers)
+    pooled = {split: pooled_features(args.work, split, SHAPE["pool"]) for split in ("train", "dev")}
+    teacher = load_teacher(args.teacher, dec) if args.teacher else None
+    taught = teacher.captions_of(pooled["train"], lists["train"], captions, os.path.join(args.work, "taught.json")) if teacher else {}
+    batches = Batches(lists["train"], captions, scores, text, int(time.time()), args.captions, args.answers, taught)
     text.finish()
     batches.encode()
     print(f"{len(text.questions)} prompts, {len(batches.ids)} captions", flush=True)
     vocab, vmap, evocab = answer_tokens(dec, batches)
     print(f"{len(vocab)} tokens in use", flush=True)
-    pooled = {split: pooled_features(args.work, split, SHAPE["pool"]) for split in ("train", "dev")}
 
     lower_path = os.path.join(args.work, "lower.pt")
     text.load(lower_path)
@@ -367,10 +317,17 @@ def main():
     scales = hidden_scales(dec, text, SHAPE["cross_layers"], some)
     bridge = Bridge(scales)
     ckpt_path = os.path.join(args.work, args.name + ".pt")
+    if teacher:
+        teacher.speak_in(vmap, text.prompts.end)
+        taken = {f"{part}.{k}": v for part in ("encoder", "compress") for k, v in teacher.net[part].state_dict().items()}
+        bridge.load_state_dict(taken, strict=False)
+        for p in [*bridge.encoder.parameters(), *bridge.compress.down.parameters(), bridge.compress.norm]:
+            p.requires_grad_(False)
+        frame_tokens = teacher.frame_tokens(pooled["train"])
     vocabulary, targets = word_targets(lists["train"], captions)
     head = WordHead(SHAPE["d_c"], targets.mean(0))
     print(f"{len(vocabulary)} words to tell", flush=True)
-    learned = [*bridge.parameters(), *head.parameters()]
+    learned = [p for p in [*bridge.parameters(), *(() if teacher else head.parameters())] if p.requires_grad]
     matrices = [p for p in learned if p.ndim >= 2]
     others = [p for p in learned if p.ndim < 2]
     opt = torch.optim.AdamW([dict(params=matrices, weight_decay=0.05), dict(params=others, weight_decay=0.0)], lr=args.lr, betas=(0.9, 0.98), fused=True)
@@ -379,7 +336,7 @@ def main():
     resumed = os.path.exists(ckpt_path)
     if resumed or args.init:
         ck = torch.load(ckpt_path if resumed else args.init)
-        bridge.load_state_dict(ck["model"])
+        bridge.load_state_dict(ck["model"] if resumed or not teacher else dict(ck["model"], **{k: v for k, v in taken.items() if k != "compress.time_key.weight"}))
         head.load_state_dict(ck["head"])
         scales = ck["scales"]
         for b, s in zip(bridge.cross, scales):
@@ -397,7 +354,7 @@ def main():
                         log=log, scales=scales, shape=bridge.shape), path + ".tmp")
         os.replace(path + ".tmp", path)
 
-    if step == 0 and not args.init:
+    if step == 0 and not args.init and not teacher:
         learn_words(bridge, head, pooled["train"], targets, args.words)
         average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
 
@@ -424,11 +381,16 @@ def main():
             ts = tape(rng, k)
             times += ts
             asked += [0.0 if by_content or (k == 1 and rng.random() < 0.6) else t for t in ts]
-        x = bridge.encoder(pooled["train"][torch.tensor(picked)].float(), some_tokens(rng))
+        keep = some_tokens(rng)
+        if teacher:
+            whole = frame_tokens[torch.tensor(picked)].float()
+            x = whole if keep is None else whole[:, keep]
+        else:
+            x = bridge.encoder(pooled["train"][torch.tensor(picked)].float(), keep)
         t = torch.tensor(times, dtype=torch.float64)
         c, r = bridge.compress(x, t, cut)
-        told = word_loss(head, c, targets[torch.tensor(picked)])
-        if args.more_words:
+        told = torch.zeros(()) if teacher else word_loss(head, c, targets[torch.tensor(picked)])
+        if args.more_words and not teacher:
             others = torch.tensor(rng.sample(range(len(targets)), args.more_words))
             seen = bridge.encoder(pooled["train"][others].float(), few_tokens(rng, 0.25))
             told = 0.5 * (told + word_loss(head, bridge.compress(seen, torch.zeros(args.more_words, dtype=torch.float64), cut)[0], targets[others]))
@@ -439,7 +401,12 @@ def main():
         tq = torch.tensor(asked, dtype=torch.float64).repeat_interleave(len(items) // len(picked)).repeat_interleave(torch.tensor(pack.lengths))
         h = upper(dec, bridge, text, rows, pack, text.lower(items), tq, groups, c, r)
         target = torch.tensor([tok for _, ids in items for tok in list(ids[1:]) + [text.prompts.end]])
-        loss = F.cross_entropy(F.linear(h, evocab), vmap[target])
+        score = F.linear(h, evocab)
+        loss = F.cross_entropy(score, vmap[target], reduction="none")
+        if teacher and not by_content:
+            soft, share = teacher.say_too(bridge.compress(whole, t, 128)[0], items, args.captions, batches.per_picture, pack.lengths, len(vocab))
+            loss = loss * (1.0 - share) + share * -(soft * score.log_softmax(-1)).sum(-1)
+        loss = loss.mean()
         opt.zero_grad()
         (loss + WORDS * told).backward()
         torch.nn.utils.clip_grad_norm_(bridge.parameters(), 1.0)
