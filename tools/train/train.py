@@ -229,7 +229,7 @@ class Batches:
         self.whether = {n: [[(p, tuple(self.text.encode(a)), noun) for p, a, noun in k] for k in v] for n, v in self.whether.items()}
 
     def answers(self):
-        return [*self.ids.values(), *(t[1] for v in self.told.values() for t in v), *(t[1] for v in self.whether.values() for k in v for t in k)]
+        return [*self.ids.values(), *(t[1] for group in (self.told, self.taught) for v in group.values() for t in v), *(t[1] for v in self.whether.values() for k in v for t in k)]
 
     def pictures(self, count):
         while len(self.order) < count:
