@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Every row of expected.tsv against the real program: what `info`, `frames` and `caption` say of inputs that broke others.
 
-    cases_test.py LONGVIEW ASSETS CASES [FILE...]     CASES: the folder that make_cases.sh wrote; FILE: only rows of these
+    cases_test.py LONGVIEW ASSETS CASES [FILE...]     CASES: the inputs are in or go into a folder below; FILE: only rows of these
 
 A row without a check fails, so that none is forgotten. Rows about the window are tests/ui's; rows that another test checks
 are named in ELSEWHERE, and that test must be there. ASSETS is a model folder, as LONGVIEW_ASSETS. The inputs are not written to.
 """
 
+import hashlib
 import json
 import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -624,14 +624,26 @@ def check(c, file, name, value):
     return True
 
 
+def make_cases(base):
+    """The inputs of this very make_cases.sh, made once: a minute or two."""
+    script = ROOT / "tests/cases/make_cases.sh"
+    folder = base.resolve() / hashlib.sha256(script.read_bytes()).hexdigest()[:16]
+    if not folder.exists():
+        making = folder.with_suffix(".making")
+        shutil.rmtree(making, ignore_errors=True)
+        subprocess.run(["bash", str(script), str(making)], check=True, stdin=subprocess.DEVNULL)
+        making.rename(folder)
+    return folder
+
+
 def main():
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    longview, assets, cases = sys.argv[1:4]
+    longview, assets, base = sys.argv[1:4]
     only = sys.argv[4:]
+    cases = make_cases(pathlib.Path(base))
     counts = {"right": 0, "elsewhere": 0, "WRONG": 0}
     with tempfile.TemporaryDirectory() as name:
-        c = Checks(longview, assets, pathlib.Path(cases).resolve(), pathlib.Path(name))
-        rows = (pathlib.Path(cases) / "expected.tsv").read_text(encoding="utf-8").splitlines()
+        c = Checks(longview, assets, cases, pathlib.Path(name))
+        rows = (cases / "expected.tsv").read_text(encoding="utf-8").splitlines()
         for row in rows:
             file, prop, value = row.split("\t")
             if not prop.startswith("app:") or (only and file not in only):

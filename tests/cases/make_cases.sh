@@ -524,6 +524,133 @@ x many_frames.mkv app:rss_growth "peak RSS in the last tenth of the run <= RSS a
 x many_frames.mkv app:rss_paused "GUI paused for 60 s with the file open: RSS does not rise (nothing is decoded ahead without bound)"
 x batch app:rss_many_files "the same small file given 500 times in one run: RSS after 500 <= RSS after 50 + 32 MiB; open file handles do not rise"
 
+#@ more: other inputs of the same kinds, named also_KIND; the number is the case whose kind it is
+# 1: another container and clock; the pace falls and rises again
+ff -f lavfi -i "$(pat 128x96 20 1.5 8 "settb=1/1000,setpts='round(if(lt(N,10),N/20,if(lt(N,20),0.5+(N-10)*0.2,2.5+(N-20)/20))/TB)'")" -c:v libvpx -b:v 300k -deadline realtime -cpu-used 8 -g 10 -enc_time_base 1:1000 -fps_mode passthrough also_vfr.webm
+x also_vfr.webm app:frame_index@0.40 8
+x also_vfr.webm app:frame_index@1.65 "15 (index = t x average rate gives 16 or 17)"
+x also_vfr.webm app:frame_index@2.62 22
+# 2: another codec, pyramids of B-frames
+ff -f lavfi -i "$(pat 128x96 25 2)" -c:v libx265 -preset fast -x265-params "log-level=none:pools=1:frame-threads=1:bframes=4:b-adapt=0:b-pyramid=1:keyint=50" also_bframes.mkv
+x also_bframes.mkv app:reported_times "0.00 0.04 0.08 ..."
+x also_bframes.mkv app:frame_index@1.00 25
+# 3: another container; and a picture that begins after the sound
+ff -f lavfi -i "$(pat 128x96 25 2)" $X264 -g 25 -output_ts_offset 7.25 also_offset.mkv
+ff -f lavfi -i "$(pat 128x96 25 2)" -f lavfi -i "sine=f=440:d=3" -filter_complex "[0:v]setpts=PTS+1/TB[v]" -map "[v]" -map 1 $X264 -g 25 -fps_mode passthrough -c:a pcm_s16le also_late_picture.mkv
+x also_offset.mkv app:duration_s 2.0
+x also_offset.mkv app:frame_index@0.50 12
+x also_offset.mkv app:first_cue "00:00:00,000"
+x also_late_picture.mkv app:first_time_s 1.0
+x also_late_picture.mkv app:frame_index@1.50 12
+x also_late_picture.mkv app:request@0.50 "a clean 'no picture there'"
+# 4: MOV, B-frames, a cut that is no keyframe
+ff -f lavfi -i "$(pat 128x96 25 4)" $X264 -bf 2 -g 25 -keyint_min 25 -sc_threshold 0 "$TMP/e2.mov"
+ff -ss 1.4 -i "$TMP/e2.mov" -c copy also_editlist.mov
+x also_editlist.mov app:duration_s 2.6
+x also_editlist.mov app:frame_index@0.00 35
+x also_editlist.mov app:frame_index@1.00 60
+# 5: another muxer that could not go back
+ff -f lavfi -i "$(pat 128x96 25 3)" $X264 -g 25 -f matroska - | cat > also_noduration.mkv
+x also_noduration.mkv app:duration_s 3.0
+x also_noduration.mkv app:frame_index@2.20 55
+# 6: another rate, sound that goes on in MP4
+ff -f lavfi -i "$(pat 128x96 30 2)" -f lavfi -i "sine=f=440:d=4" $X264 -g 30 -bf 3 -c:a aac -b:a 24k also_audio_longer.mp4
+x also_audio_longer.mp4 app:frame_index@1.99 59
+x also_audio_longer.mp4 app:video_duration_s 2.0
+x also_audio_longer.mp4 app:last_cue_end_s "<= 2.05"
+x also_audio_longer.mp4 app:request@3.00 "a clean 'no picture there'"
+# 7: one keyframe in VP8
+ff -f lavfi -i "$(pat 128x96 10 12)" -c:v libvpx -b:v 150k -deadline realtime -cpu-used 8 -g 9999 -keyint_min 9999 also_long_gop.webm
+x also_long_gop.webm app:frame_index@9.70 97
+x also_long_gop.webm app:frame_index@0.30_after_9.70 3
+# 8: a raw stream of another codec
+ff -f lavfi -i "$(pat 128x96 25 2)" -c:v mpeg2video -q:v 3 -g 12 -bf 2 -threads 1 -f mpeg2video also_raw.m2v
+x also_raw.m2v app:duration_s 2.0
+x also_raw.m2v app:frame_index@1.00 25
+# 9: three pieces, MPEG-2
+for i in 0 1 2; do ff -f lavfi -i "$(pat 128x96 25 1 8 null $i)" -c:v mpeg2video -q:v 3 -g 12 -bf 0 -muxdelay 0 -muxpreload 0 "$TMP/p$i.ts"; done
+cat "$TMP/p0.ts" "$TMP/p1.ts" "$TMP/p2.ts" > also_backwards.ts
+x also_backwards.ts app:colours_seen "red green blue"
+x also_backwards.ts app:cues "start never falls, end > start, no cue before 0, run ends"
+x also_backwards.ts app:duration_s 3.0
+# 10: one picture that is no MP4
+ff -f lavfi -i "$(pat 128x96 25 0.04)" -c:v libvpx -b:v 200k also_one_frame.webm
+x also_one_frame.webm app:cues "exactly one, 00:00:00,000 to a later time"
+# 12: upside down and turned the other way
+ff -f lavfi -i "$(quad 160x96 1),hflip,vflip,format=yuv420p" $X264 also_rot180.mp4; setmatrix also_rot180.mp4 -1 0 0 -1
+ff -f lavfi -i "$(quad 96x160 1),transpose=clock,format=yuv420p" $X264 also_rot270.mov; setmatrix also_rot270.mov 0 -1 1 0
+x also_rot180.mp4 app:display_size 160x96
+x also_rot270.mov app:display_size 96x160
+for f in also_rot180.mp4 also_rot270.mov; do
+x $f app:corners "upper left red, upper right green, lower left blue, lower right white"; done
+# 13: pixels higher than wide
+ff -f lavfi -i "color=black:s=288x144:r=10:d=1,drawbox=x=80:y=40:w=128:h=64:color=white:t=fill,setsar=1/2,format=yuv420p" -c:v ffv1 also_sar.mkv
+x also_sar.mkv app:display_size 144x144
+x also_sar.mkv app:white_box "as wide as high (ratio 1.00 +-0.05)"
+# 14: odd in both directions, another codec
+ff -f lavfi -i "color=gray:s=75x33:r=10:d=1,drawbox=x=72:y=0:w=3:h=33:color=red:t=fill,format=yuv444p" -c:v ffv1 also_odd.mkv
+x also_odd.mkv app:display_size 75x33
+x also_odd.mkv app:last_column "red over the whole height"
+# 15: smaller after larger, MPEG-2
+ff -f lavfi -i "$(pat 160x96 25 1)" -c:v mpeg2video -q:v 2 -g 12 -bf 0 -muxdelay 0 -muxpreload 0 "$TMP/l.ts"
+ff -f lavfi -i "$(pat 96x64 25 1 8 null 1)" -c:v mpeg2video -q:v 2 -g 12 -bf 0 -muxdelay 0 -muxpreload 0 -output_ts_offset 1 "$TMP/s.ts"
+cat "$TMP/l.ts" "$TMP/s.ts" > also_res_change.ts
+x also_res_change.ts app:frame_index@0.60 15
+x also_res_change.ts app:colour@1.60 green
+x also_res_change.ts app:exit 0
+# 16: the header of a JPEG
+python3 - "$TMP/q.jpg" also_bomb.jpg <<'PY'
+import struct,sys
+z=bytearray(open(sys.argv[1],'rb').read()); i=z.find(b'\xff\xc0'); z[i+5:i+9]=struct.pack('>HH',65000,65000); open(sys.argv[2],'wb').write(z)
+PY
+x also_bomb.jpg app:result "refused with a message; RSS does not follow the 65000x65000 in the header"
+# 17: one wide, one high
+ff -f lavfi -i "color=red:s=1x3:r=10:d=1,format=yuv444p" -c:v ffv1 also_tiny.mkv
+ff -f lavfi -i "color=red:s=4x3000:r=10:d=1,format=yuv444p" -c:v ffv1 also_strip.mkv
+x also_tiny.mkv app:result "as above"
+x also_strip.mkv app:result "as above"
+# 18: full range by the pixel format, motion JPEG
+ff -f lavfi -i "$(yuvpat 128x64 yuvj420p 0 64 128 255)" -c:v mjpeg -q:v 1 -pix_fmt yuvj420p also_range_full.avi
+x also_range_full.avi app:grey_of_stripes "0 64 128 255 +-3"
+# 19: ten bits, not subsampled
+ff -f lavfi -i "$(yuvpat 128x64 yuv444p10le 64 283 502 940)" -c:v ffv1 -color_range tv -colorspace bt709 also_tenbit.mkv
+x also_tenbit.mkv app:grey_of_stripes "0 64 128 255 +-3"
+# 21: a still with alpha
+ff -f lavfi -i "$A" -frames:v 1 also_alpha.png
+x also_alpha.png app:left_half green
+x also_alpha.png app:right_half "the same background; never magenta"
+# 22: the bottom field first, MPEG-2
+ff -f lavfi -i "nullsrc=s=128x96:r=50:d=2,format=gray,geq=lum='if(lt(Y,H/2),255*mod(floor(floor(N/2)/pow(2,floor(X*8/W))),2),255*lt(mod(X-4*N+12800,128),16))',format=yuv420p,tinterlace=interleave_bottom,fieldorder=bff" -c:v mpeg2video -q:v 2 -flags +ildct+ilme -top 0 -g 12 -bf 0 -f mpeg also_interlaced.mpg
+x also_interlaced.mpg app:duration_s 2.0
+x also_interlaced.mpg app:frame_index@1.00 25
+x also_interlaced.mpg app:combing "in the lower half the mean of |line y - line y+1| is <= 2.0"
+# 23: sound that is called a film, FLAC with a cover
+ff -f lavfi -i "sine=f=440:d=2" -c:a aac -b:a 32k also_audio_only.mp4
+ff -f lavfi -i "sine=f=440:d=2:r=8000" -i "$TMP/c.jpg" -map 0 -map 1 -c:a flac -c:v copy -disposition:v attached_pic also_cover.flac
+for f in also_audio_only.mp4 also_cover.flac; do x $f app:result "'no video in this file', no captions file"; done
+# 24: the default is the last of three
+ff -f lavfi -i "color=blue:s=320x240:r=1:d=1,format=yuv420p" -f lavfi -i "color=red:s=64x64:r=1:d=1,format=yuv420p" -f lavfi -i "$(pat 160x96 25 2)" -map 0 -map 1 -map 2 $X264 -disposition:v:0 0 -disposition:v:1 0 -disposition:v:2 default also_multi_video.mkv
+x also_multi_video.mkv app:frame_index@1.00 25
+x also_multi_video.mkv app:display_size 160x96
+# 25: text before the picture in MP4
+ff -i "$TMP/s.srt" -f lavfi -i "$(pat 128x96 25 2)" -map 0 -map 1 $X264 -c:s mov_text also_text.mp4
+x also_text.mp4 app:frame_index@1.00 25
+x also_text.mp4 app:first_cue "00:00:00,000"
+# 28: zeros where another container's packets were
+ff -f lavfi -i "$(pat 128x96 25 8)" $X264 -crf 14 -g 25 -keyint_min 25 -bf 0 -muxdelay 0 -muxpreload 0 also_corrupt.mkv
+python3 - also_corrupt.mkv <<'PY'
+import subprocess,sys,json
+f=sys.argv[1]; p=json.loads(subprocess.run(['ffprobe','-v','error','-select_streams','v','-show_entries','packet=pos,size,pts_time','-of','json',f],capture_output=True,text=True).stdout)['packets']
+z=bytearray(open(f,'rb').read())
+for k in p:
+    if 3.0<=float(k['pts_time'])<3.99:
+        a,n=int(k['pos']),int(k['size']); z[a+20:a+n]=bytes(n-20) if n>20 else b''
+open(f,'wb').write(z)
+PY
+x also_corrupt.mkv app:frame_index@2.00 50
+x also_corrupt.mkv app:frame_index@6.00 150
+x also_corrupt.mkv app:duration_s 8.0
+
 # ---- self-check: every "probe:" row against ffprobe / the bytes on disk, and the size limits
 cat > "$TMP/check.py" <<'PY'
 import json,os,subprocess,sys
