@@ -454,11 +454,9 @@ def replaced(c, file, _):
 
 def cache_settings(c, file, _):
     c.cues(file)
-    c.cues(file, "--fps", "5")
-    states = c.run("library", "--json")
-    assert states.code == 0, states.err
-    c.infos.pop(file, None)
-    assert c.run("info", c.cases / file, "--fps", "5", "--json").code in (0, 2)
+    indexes = len(list((c.folder / "library").glob("*.lvidx")))
+    c.cues(file, "--fps", "3")
+    assert len(list((c.folder / "library").glob("*.lvidx"))) == indexes + 1, "the index of another rate was taken"
 
 
 def srt_times(c, file, _):
@@ -480,8 +478,11 @@ def hours_srt(c, file, _):
     srt = next(text for name, text in c.caption(file, *HOURS)[1].items() if name.endswith(".srt"))
     blocks = srt.strip().split("\n\n")
     assert [int(block.split("\n")[0]) for block in blocks] == list(range(1, len(blocks) + 1))
-    assert {"01", "02", "03"} <= {block.split("\n")[1][:2] for block in blocks} | {srt[-1:]} | \
-        {end[:2] for end in re.findall(r"--> (\S+)", srt)}, srt
+    stamps = re.findall(r"(\S+) --> (\S+)", srt)
+    rows = c.cues(file, *HOURS)
+    assert len(stamps) == len(rows) and stamps[-1][1] == "03:02:00,000", stamps
+    for (start, _), row in zip(stamps, rows):
+        assert int(start[:2]) == int(row[0] // 3600), (start, row)
 
 
 def hours_vtt(c, file, _):
@@ -566,7 +567,7 @@ def many_files(c, file, _):
     """The same film under many names: what is held must not grow with the number of files."""
     folder = c.folder / "many"
     folder.mkdir()
-    for number in range(200):
+    for number in range(120):
         os.link(c.folder / "clip.mp4", folder / f"clip{number}.mp4") if number else \
             shutil.copy(c.cases / "one_frame.mp4", c.folder / "clip.mp4")
     shutil.copy(c.folder / "clip.mp4", folder / "clip0.mp4")
@@ -581,9 +582,9 @@ def many_files(c, file, _):
                 marks.append((memory, len(os.listdir(f"/proc/{process.pid}/fd"))))
             except (OSError, AttributeError):
                 pass
-    assert process.wait() == 0 and len(marks) >= 190, (process.returncode, len(marks))
-    assert marks[-1][0] <= marks[50][0] + 32 * 1024, (marks[50], marks[-1])
-    assert marks[-1][1] <= marks[50][1], (marks[50], marks[-1])
+    assert process.wait() == 0 and len(marks) >= 110, (process.returncode, len(marks))
+    assert marks[-1][0] <= marks[30][0] + 32 * 1024, (marks[30], marks[-1])
+    assert marks[-1][1] <= marks[30][1], (marks[30], marks[-1])
 
 
 PLAIN = {
