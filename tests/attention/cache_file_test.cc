@@ -167,7 +167,7 @@ size_t FilePages() {
 
 // A film of many hours is checked and read in the memory of one chunk.
 TEST(CacheFile, WhatWasReadIsGivenBack) {
-  test::TempFolder folder;
+  const TempFolder folder;
   const fs::path path = folder / "a";
   constexpr size_t kFrames = 64, kTokens = 65536;  // 2 MiB a frame
   std::vector<uint16_t> rows(kTokens * kDc);
