@@ -144,8 +144,9 @@ Result<Answer> Engine::Ask(const std::vector<fs::path>& videos, std::string_view
     LV_ASSIGN_OR_RETURN(answer,
                         AnswerPlain(text, question, options, Clock::now(), job, callbacks.on_text, &impl_->pool));
   } else {
-    LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded, impl_->Prepare(videos, options.sampling, options.cache,
-                                                                  options.allow_partial, job, callbacks.on_stage));
+    LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded,
+                        impl_->Prepare(videos, options.sampling, options.cache, options.allow_partial,
+                                       SessionRows::kAll, job, callbacks.on_stage));
     if (callbacks.on_stage) callbacks.on_stage({Stage::kAnswer, ""});
     LV_ASSIGN_OR_RETURN(
         answer, AnswerFrom(*loaded.session, question, options, loaded.ready, job, callbacks.on_text, &impl_->pool));
@@ -165,8 +166,8 @@ Result<SearchResult> Engine::Search(const std::vector<fs::path>& videos, std::st
   if (videos.empty()) return InvalidArgument("a search needs at least one video");
   LV_RETURN_IF_ERROR(CheckSampling(options.sampling));
   LV_RETURN_IF_ERROR(CheckCache(options.cache));
-  LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded,
-                      impl_->Prepare(videos, options.sampling, options.cache, options.allow_partial, job, {}));
+  LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded, impl_->Prepare(videos, options.sampling, options.cache,
+                                                                options.allow_partial, SessionRows::kAll, job, {}));
   LV_ASSIGN_OR_RETURN(SearchResult result, SearchIn(*loaded.session, words, options, job, &impl_->pool));
   result.index_s = loaded.index_s;
   return result;
@@ -184,7 +185,9 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
     }
     return part;
   };
-  LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded, impl_->Prepare({video}, options.sampling, {}, false, half(0.0), {}));
+  // A segment looks at its own frames only: a film of many hours needs no more memory than a short one.
+  LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded,
+                      impl_->Prepare({video}, options.sampling, {}, false, SessionRows::kOnDemand, half(0.0), {}));
   LV_ASSIGN_OR_RETURN(const auto config, impl_->model.Config());
   const std::string prompt = options.prompt.empty() ? config->caption_prompt : options.prompt;
   std::vector<CaptionSegment> segments = CutSegments(loaded.session->frames(), options);

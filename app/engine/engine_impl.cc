@@ -50,7 +50,7 @@ Result<Session::Parts> Engine::Impl::Parts(const JobContext& job) {
 Result<std::shared_ptr<const Session>> Engine::Impl::Load(std::vector<SessionVideo> videos,
                                                           const std::vector<std::string>& keys,
                                                           const SamplingSettings& sampling, const CacheOptions& cache,
-                                                          const JobContext& job) {
+                                                          SessionRows rows, const JobContext& job) {
   std::string name =
       cache.mode + " " + cache.store + " " + LatentName(cache.latent) + " " + std::to_string(cache.groups);
   for (size_t i = 0; i < videos.size(); ++i) {
@@ -58,10 +58,15 @@ Result<std::shared_ptr<const Session>> Engine::Impl::Load(std::vector<SessionVid
     name += "\n" + videos[i].name + "\t" + keys[i] + "\t" + std::to_string(videos[i].index->frames());
     if (videos[i].index->in_memory()) name += "\t" + std::to_string(reinterpret_cast<uintptr_t>(videos[i].index.get()));
   }
-  const std::scoped_lock lock(session_mutex);
+  std::unique_lock lock(session_mutex);
   if (session != nullptr && session_name == name) return session;
-  session.reset();
   LV_ASSIGN_OR_RETURN(Session::Parts parts, Parts(job));
+  if (rows == SessionRows::kOnDemand) {
+    lock.unlock();
+    parts.rows = rows;
+    return Session::Load(std::move(parts), std::move(videos), cache, job.stop);
+  }
+  session.reset();
   parts.states = [&, list = videos](size_t video, const StatesSink& sink) {
     return indexer.EncodeStates(list[video].name, sampling, *list[video].index, job, sink);
   };
@@ -89,7 +94,7 @@ Result<SamplingSettings> Engine::Impl::SamplingOf(const fs::path& video, Samplin
 
 Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& videos,
                                                    const SamplingSettings& sampling, const CacheOptions& cache,
-                                                   bool allow_partial, const JobContext& job,
+                                                   bool allow_partial, SessionRows rows, const JobContext& job,
                                                    const std::function<void(const StageEvent&)>& on_stage) {
   for (const fs::path& video : videos) {
     LV_RETURN_IF_ERROR(StampFile(video).status());
@@ -118,7 +123,7 @@ Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& 
   }
   loaded.ready = Clock::now();
   tell(Stage::kLoadCache, "");
-  LV_ASSIGN_OR_RETURN(loaded.session, Load(std::move(session_videos), names, sampling, cache, job));
+  LV_ASSIGN_OR_RETURN(loaded.session, Load(std::move(session_videos), names, sampling, cache, rows, job));
   return loaded;
 }
 

@@ -43,10 +43,11 @@ struct Engine::Impl {
   // What a session is made of, but for its source of frame tokens.
   Result<Session::Parts> Parts(const JobContext& job);
 
-  // A session over these videos, the last one again where nothing changed.
+  // A session over these videos, the last one again where nothing changed. One without rows is made at each call: it
+  // costs little, and the last one with rows is worth keeping.
   Result<std::shared_ptr<const Session>> Load(std::vector<SessionVideo> videos, const std::vector<std::string>& keys,
                                               const SamplingSettings& sampling, const CacheOptions& cache,
-                                              const JobContext& job);
+                                              SessionRows rows, const JobContext& job);
 
   // What a question's index is looked for under: where it needs fewer numbers of a latent than the model has, an index
   // that keeps only so many serves as well as a whole one, if it is there and the whole one is not.
@@ -61,7 +62,7 @@ struct Engine::Impl {
   };
   // Indexes what needs it and loads the caches.
   Result<Loaded> Prepare(const std::vector<std::filesystem::path>& videos, const SamplingSettings& sampling,
-                         const CacheOptions& cache, bool allow_partial, const JobContext& job,
+                         const CacheOptions& cache, bool allow_partial, SessionRows rows, const JobContext& job,
                          const std::function<void(const StageEvent&)>& on_stage);
 
   // What a run that was stopped half-way captioned, and the keeping of what this one does. Without a library nothing is

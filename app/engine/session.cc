@@ -26,45 +26,63 @@ Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<Se
   }
   LV_ASSIGN_OR_RETURN(CacheBuilder builder, CacheBuilder::Make(session->parts_.bridge, session->plan_.form));
   session->videos_ = std::move(videos);
-  for (size_t i = 0; i < session->videos_.size(); ++i) {
-    LV_RETURN_IF_ERROR(session->LoadVideo(&builder, static_cast<uint32_t>(i), stop));
+  const bool on_demand = session->parts_.rows == SessionRows::kOnDemand;
+  if (on_demand && session->plan_.form.mode == CacheMode::kStates) {
+    return Unsupported("cache mode states is made of the whole video and cannot be read frame by frame");
+  }
+  for (uint32_t i = 0; i < session->videos_.size(); ++i) {
+    if (!on_demand) LV_RETURN_IF_ERROR(session->LoadVideo(&builder, i, stop));
+    session->ListFrames(i);
   }
   session->parts_.pool = nullptr;
   session->parts_.states = {};
   return std::shared_ptr<const Session>(std::move(session));
 }
 
+Status Session::AppendFrame(uint32_t video, size_t index, const float* states, CacheBuilder* builder, FrameCache* cache,
+                            ThreadPool* pool) const {
+  const VideoIndex& of_video = *videos_[video].index;
+  LV_ASSIGN_OR_RETURN(const CacheFileFrame frame, of_video.Frame(index));
+  IndexedFrame rows;
+  rows.time_s = frame.time_s;
+  rows.end_s = frame.end_s;
+  rows.tokens = frame.tokens;
+  rows.latents = frame.latents.data();
+  rows.stride = of_video.latent();
+  rows.keys = frame.keys.data();
+  rows.states = states;
+  if (!plan_.numbers.empty()) rows.numbers = plan_.numbers[video][index];
+  const Status status = builder->Append(rows, cache, pool);
+  // The rows are in the cache now: held once, not twice.
+  of_video.Release(index);
+  return status;
+}
+
 Status Session::LoadVideo(CacheBuilder* builder, uint32_t number, const std::stop_token& stop) {
-  const VideoIndex& index = *videos_[number].index;
   LV_ASSIGN_OR_RETURN(FrameCache cache, FrameCache::Make(builder->shape(), parts_.arena));
   cache.ExpectBytes(plan_.video_bytes[number]);
   const auto append = [&](size_t i, const float* states) -> Status {
     if (stop.stop_requested()) return Cancelled();
-    LV_ASSIGN_OR_RETURN(const CacheFileFrame frame, index.Frame(i));
-    IndexedFrame rows;
-    rows.time_s = frame.time_s;
-    rows.end_s = frame.end_s;
-    rows.tokens = frame.tokens;
-    rows.latents = frame.latents.data();
-    rows.stride = index.latent();
-    rows.keys = frame.keys.data();
-    rows.states = states;
-    if (!plan_.numbers.empty()) rows.numbers = plan_.numbers[number][i];
-    return builder->Append(rows, &cache, parts_.pool);
+    return AppendFrame(number, i, states, builder, &cache, parts_.pool);
   };
   if (plan_.form.mode == CacheMode::kStates) {
     if (!parts_.states) return Unsupported("cache mode states needs the video itself, which is not at hand here");
     LV_RETURN_IF_ERROR(parts_.states(number, append));
+  } else {
+    for (size_t i = 0; i < videos_[number].index->frames(); ++i) LV_RETURN_IF_ERROR(append(i, nullptr));
   }
+  caches_.push_back(std::move(cache));
+  return Status::Ok();
+}
+
+void Session::ListFrames(uint32_t number) {
+  const VideoIndex& index = *videos_[number].index;
   const std::vector<uint32_t> shots = index.ShotNumbers();
   for (size_t i = 0; i < index.frames(); ++i) {
-    if (plan_.form.mode != CacheMode::kStates) LV_RETURN_IF_ERROR(append(i, nullptr));
     const CacheFileFrameInfo& info = index.info(i);
     const bool shot_start = i == 0 || shots[i] != shots[i - 1];
     frames_.push_back({number, static_cast<uint32_t>(i), info.time_s, info.end_s, shots[i], shot_start});
   }
-  caches_.push_back(std::move(cache));
-  return Status::Ok();
 }
 
 CacheStats Session::Stats() const {
@@ -116,6 +134,25 @@ std::vector<size_t> Session::FramesNear(double time_s, size_t count) const {
   return found;
 }
 
+Result<CacheView> Session::ViewOf(uint32_t video, const std::vector<uint32_t>& frames) const {
+  if (parts_.rows == SessionRows::kAll) return caches_[video].ViewOf(frames);
+  LV_ASSIGN_OR_RETURN(CacheBuilder builder, CacheBuilder::Make(parts_.bridge, plan_.form));
+  LV_ASSIGN_OR_RETURN(FrameCache made, FrameCache::Make(builder.shape(), parts_.arena));
+  size_t bytes = 0;
+  for (const uint32_t frame : frames) {
+    bytes += builder.shape().FrameBytes(videos_[video].index->info(frame).tokens,
+                                        plan_.numbers.empty() ? 0 : plan_.numbers[video][frame]);
+  }
+  made.ExpectBytes(bytes);
+  for (const uint32_t frame : frames) {
+    LV_RETURN_IF_ERROR(AppendFrame(video, frame, nullptr, &builder, &made, nullptr));
+  }
+  const auto cache = std::make_shared<const FrameCache>(std::move(made));
+  CacheView view = cache->View();
+  view.owned.push_back(cache);
+  return view;
+}
+
 Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> frames, double question_time_s,
                                                      ThreadPool* pool) const {
   CrossBlocksOptions options;
@@ -127,11 +164,12 @@ Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> fra
                                                      ThreadPool* pool) const {
   CacheView view;
   std::vector<uint32_t> of_video;
-  for (size_t v = 0, at = 0; v < caches_.size(); ++v) {
+  size_t at = 0;
+  for (uint32_t v = 0; v < videos_.size(); ++v) {
     of_video.clear();
     for (; at < frames.size() && frames_[frames[at]].video == v; ++at) of_video.push_back(frames_[frames[at]].index);
     // Also videos without a chosen frame, so that a view's source number is the video's.
-    LV_ASSIGN_OR_RETURN(const CacheView part, caches_[v].ViewOf(of_video));
+    LV_ASSIGN_OR_RETURN(const CacheView part, ViewOf(v, of_video));
     LV_RETURN_IF_ERROR(view.Append(part));
   }
   std::vector<size_t> layer_cuts = std::move(options.form.layer_cuts);

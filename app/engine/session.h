@@ -40,6 +40,12 @@ struct SessionFrame {
 using StatesSink = std::function<Status(size_t frame, const float* states)>;
 using StatesSource = std::function<Status(size_t video, const StatesSink& sink)>;
 
+// Which frames' rows a session holds.
+enum class SessionRows {
+  kAll,       // every frame's
+  kOnDemand,  // none: a hook holds those of its own frames, so memory does not grow with the video. Not in mode states
+};
+
 // Immutable after Load; may be used by several threads at once.
 class Session {
  public:
@@ -49,10 +55,11 @@ class Session {
     Arena* arena = nullptr;      // of the caches; outlives the session
     ThreadPool* pool = nullptr;  // used while loading; may be null
     StatesSource states;         // asked by mode states alone
+    SessionRows rows = SessionRows::kAll;
   };
 
-  // Fills one cache a video. kInvalidArgument for options that do not fit the model; kDamaged names an index file;
-  // kResource where memory is short; kCancelled.
+  // Fills one cache a video, or none where rows come on demand. kInvalidArgument for options that do not fit the model;
+  // kDamaged names an index file; kResource where memory is short; kCancelled.
   static Result<std::shared_ptr<const Session>> Load(Parts parts, std::vector<SessionVideo> videos,
                                                      const CacheOptions& options, const std::stop_token& stop);
   // The same with a plan made of these videos by PlanCache.
@@ -64,6 +71,7 @@ class Session {
   const std::vector<SessionFrame>& frames() const { return frames_; }
   const BridgeWeights& bridge() const { return *parts_.bridge; }
   const TextPart& text() const { return parts_.text; }
+  // Of what is held.
   CacheStats Stats() const;
 
   // Indices of the frames shown at some time of the span. Times are each video's own.
@@ -71,6 +79,7 @@ class Session {
   // The `count` frames nearest to a time, in order; those of every video.
   std::vector<size_t> FramesNear(double time_s, size_t count) const;
   // A hook that attends to these frames (ascending indices), with the question's time. The session must outlive it.
+  // On demand it reads their rows from the index: kDamaged names its file.
   Result<std::unique_ptr<CrossBlocks>> Attend(std::span<const size_t> frames, double question_time_s,
                                               ThreadPool* pool) const;
   // The same with more to choose. Of options.form the layers' cuts count alone; the rest is the session's.
@@ -80,12 +89,18 @@ class Session {
  private:
   Session() = default;
   Status LoadVideo(CacheBuilder* builder, uint32_t number, const std::stop_token& stop);
+  void ListFrames(uint32_t number);
+  // One frame's rows from its index into a cache. `states` in mode states only.
+  Status AppendFrame(uint32_t video, size_t index, const float* states, CacheBuilder* builder, FrameCache* cache,
+                     ThreadPool* pool) const;
+  // What is attended to of one video, whose frames have these indices.
+  Result<CacheView> ViewOf(uint32_t video, const std::vector<uint32_t>& frames) const;
 
   Parts parts_;
   CachePlan plan_;
   std::vector<SessionVideo> videos_;
   std::vector<SessionFrame> frames_;
-  std::vector<FrameCache> caches_;  // one a video
+  std::vector<FrameCache> caches_;  // one a video; none where rows come on demand
 };
 
 }  // namespace longview

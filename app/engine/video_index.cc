@@ -136,6 +136,10 @@ Result<CacheFileFrame> VideoIndex::Frame(size_t index) const {
 
 Status VideoIndex::Verify() const { return memory_ != nullptr ? Status::Ok() : reader_->VerifyAll(); }
 
+void VideoIndex::Release(size_t index) const {
+  if (reader_ != nullptr) reader_->Release(index);
+}
+
 std::vector<uint32_t> VideoIndex::ShotNumbers() const {
   std::vector<uint32_t> shots(frames());
   uint32_t shot = 0;

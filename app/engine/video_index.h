@@ -83,6 +83,8 @@ class VideoIndex {
   // kDamaged where the file's checksum does not hold.
   Result<CacheFileFrame> Frame(size_t index) const;
   Status Verify() const;
+  // Gives up the memory that the file's rows around this frame take; those in memory stay. See CacheFileReader.
+  void Release(size_t index) const;
 
   // The number of the shot of each frame, from 0.
   std::vector<uint32_t> ShotNumbers() const;

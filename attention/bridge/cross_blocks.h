@@ -28,8 +28,9 @@ struct CrossBlocksOptions {
   bool collect_evidence = true;  // costs a few per cent of the sweep
 };
 
-// One conversation's hook: not thread-safe, holds what it has seen. The weights, the view and the caches behind it must
-// outlive it (the view is copied, its memory is the caches'). `pool` may be null.
+// One conversation's hook: not thread-safe, holds what it has seen. The weights and the caches behind the view must
+// outlive it (the view is copied, its memory is the caches', of which it keeps those that the view owns). `pool` may be
+// null.
 class CrossBlocks : public LayerHook {
  public:
   // kInvalidArgument where the view does not hold what the form says, or the form does not fit the bridge.

@@ -119,8 +119,11 @@ class CacheFileReader {
   // The rows, valid as long as the reader. A chunk's checksum is compared when it is first touched: kDamaged names the
   // file and says to index again. kOutOfRange for an index beyond the end.
   Result<CacheFileFrame> Frame(size_t index) const;
-  // Checks every chunk now.
+  // Checks every chunk now. What was read for it takes no memory in this process afterwards.
   Status VerifyAll() const;
+  // Gives up the memory that the chunk of frame `index` < frames() takes in this process, for files larger than what is
+  // to be held of them. Rows already handed out stay valid: what is touched again is read from the file again.
+  void Release(size_t index) const;
 
   // Takes in what a writer has added since. True where there is something new.
   Result<bool> Refresh();

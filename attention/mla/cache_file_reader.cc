@@ -78,6 +78,15 @@ struct CacheFileReader::Impl {
     return Damaged(path.string() + ": the index is damaged (chunk " + std::to_string(chunk) +
                    " does not match its checksum); index the video again");
   }
+
+  // The pages of a mapped file are dropped from the process and stay in the system's cache as long as that has room.
+  void ReleaseChunk(size_t chunk) const {
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<uintptr_t>(payloads[chunk]);
+    const uintptr_t from = begin / page * page;
+    // Only memory would be lost by a refusal, so there is nobody to tell.
+    (void)::madvise(reinterpret_cast<void*>(from), begin - from + index.chunks[chunk].layout.bytes, MADV_DONTNEED);
+  }
 };
 
 CacheFileReader::CacheFileReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -141,9 +150,15 @@ Result<CacheFileFrame> CacheFileReader::Frame(size_t index) const {
 }
 
 Status CacheFileReader::VerifyAll() const {
-  for (size_t i = 0; i < impl_->index.chunks.size(); ++i) LV_RETURN_IF_ERROR(impl_->CheckChunk(i));
+  for (size_t i = 0; i < impl_->index.chunks.size(); ++i) {
+    const Status status = impl_->CheckChunk(i);
+    impl_->ReleaseChunk(i);
+    LV_RETURN_IF_ERROR(status);
+  }
   return Status::Ok();
 }
+
+void CacheFileReader::Release(size_t index) const { impl_->ReleaseChunk(impl_->index.frames[index].chunk); }
 
 Result<bool> CacheFileReader::Refresh() {
   const uint64_t before = impl_->index.end;

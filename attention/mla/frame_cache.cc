@@ -119,6 +119,7 @@ Status CacheView::Append(const CacheView& other) {
     frame.source += sources;
     frames.push_back(frame);
   }
+  owned.insert(owned.end(), other.owned.begin(), other.owned.end());
   sources += other.sources;
   tokens += other.tokens;
   return Status::Ok();

@@ -65,6 +65,8 @@ struct ViewFrame {
   uint32_t numbers = 0;  // kept of the first vector
 };
 
+class FrameCache;
+
 // The part of one or several caches that a question attends to. It points into the caches' blocks, stays valid while
 // they live and are only appended to, and may be read from several threads.
 struct CacheView {
@@ -72,6 +74,8 @@ struct CacheView {
   uint32_t sources = 0;
   size_t tokens = 0;
   std::vector<ViewFrame> frames;
+  // Caches that were made for this view alone and live as long as it and its copies; empty where others keep them.
+  std::vector<std::shared_ptr<const FrameCache>> owned;
 
   // Adds another cache's view behind this one's (several videos); its frames get the following source numbers. An empty
   // view takes the other's shape; otherwise kInvalidArgument where the shapes differ.

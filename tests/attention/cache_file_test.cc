@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -152,6 +153,59 @@ TEST(CacheFile, GoesOnWhereItStopped) {
     }
   }
   EXPECT_EQ(ReadBytes(whole), ReadBytes(parts));
+}
+
+// Resident bytes of this process that are pages of files.
+size_t FilePages() {
+  std::ifstream in("/proc/self/status");
+  for (std::string word; in >> word;) {
+    size_t kib = 0;
+    if (word == "RssFile:" && in >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+// A film of many hours is checked and read in the memory of one chunk.
+TEST(CacheFile, WhatWasReadIsGivenBack) {
+  const TempFolder folder;
+  const fs::path path = folder / "a";
+  constexpr size_t kFrames = 64, kTokens = 65536;  // 2 MiB a frame
+  std::vector<uint16_t> rows(kTokens * kDc);
+  const std::vector<float> retrieval(kWidth);
+  {
+    auto writer = CacheFileWriter::Open(path, Header(), CacheFileSync::kNever);
+    ASSERT_TRUE(writer.ok());
+    for (size_t i = 0; i < kFrames; ++i) {
+      std::fill(rows.begin(), rows.end(), static_cast<uint16_t>(i));
+      CacheFileFrame frame;
+      frame.time_s = frame.end_s = static_cast<double>(i);
+      frame.tokens = kTokens;
+      frame.latents = rows;
+      frame.keys = rows;
+      frame.retrieval = retrieval;
+      ASSERT_TRUE(writer->Append({&frame, 1}).ok());
+    }
+    ASSERT_TRUE(writer->Complete("{}").ok());
+  }
+  auto reader = CacheFileReader::Open(path, Header());
+  ASSERT_TRUE(reader.ok());
+  constexpr size_t kAllowed = size_t{16} << 20;  // of 128 MiB
+  const size_t before = FilePages();
+  ASSERT_GT(before, 0u);
+  ASSERT_TRUE(reader->VerifyAll().ok());
+  EXPECT_LT(FilePages(), before + kAllowed);
+  std::vector<CacheFileFrame> frames;
+  for (size_t i = 0; i < kFrames; ++i) {
+    const auto frame = reader->Frame(i);
+    ASSERT_TRUE(frame.ok());
+    EXPECT_EQ(frame->latents.front(), i);
+    EXPECT_EQ(std::count(frame->keys.begin(), frame->keys.end(), i), static_cast<ptrdiff_t>(frame->keys.size()));
+    frames.push_back(*frame);
+    reader->Release(i);
+    ASSERT_LT(FilePages(), before + kAllowed) << i;
+  }
+  // Rows handed out before are still there.
+  for (size_t i = 0; i < kFrames; ++i) ASSERT_EQ(frames[i].latents.back(), i);
 }
 
 TEST(CacheFile, ATornTailIsCutAtEveryByte) {
