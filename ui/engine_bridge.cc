@@ -19,7 +19,7 @@ namespace longview::ui {
 namespace {
 
 constexpr auto kProgressStep = std::chrono::milliseconds(50);
-constexpr size_t kLanes = 4;
+constexpr size_t kLanes = 5;
 
 }  // namespace
 

@@ -6,8 +6,8 @@
 
 namespace longview::ui {
 
-// Installs the translation for "en", "zh_CN", or the system's language where `language` is empty; replaces one that was
-// installed before. Widgets that exist are told by QEvent::LanguageChange.
+// Installs the translation and the fonts for "en", "zh_CN", or the system's language where `language` is empty;
+// replaces one that was installed before. Widgets that exist are told by QEvent::LanguageChange.
 void applyLanguage(const QString& language);
 
 }  // namespace longview::ui

@@ -49,7 +49,8 @@ class MainWindow : public QMainWindow {
   SearchPane* searchPane() const { return search_; }
   LibraryModel* library() const { return library_; }
   JobModel* jobs() const { return jobs_; }
-  // The settings, opened on this page (SettingsDialog::Page).
+  // The settings, opened on this page (SettingsDialog::Page). Closed, they stay as they are until another film is open:
+  // what is measured there goes on, and its rows can be looked at later.
   SettingsDialog* showSettings(int page = 0);
   // The words of the message bar; empty where it is hidden.
   QString message() const;
@@ -104,6 +105,7 @@ class MainWindow : public QMainWindow {
   QWidget* message_bar_ = nullptr;
   QLabel* message_text_ = nullptr;
   QMenu* recent_menu_ = nullptr;
+  SettingsDialog* settings_dialog_ = nullptr;
   QLabel* job_text_ = nullptr;
   QProgressBar* job_bar_ = nullptr;
   QToolButton* job_pause_ = nullptr;

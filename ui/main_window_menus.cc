@@ -163,17 +163,19 @@ void MainWindow::exportClips() {
 }
 
 SettingsDialog* MainWindow::showSettings(int page) {
-  auto* dialog = new SettingsDialog(bridge_, settings_, controller_->path(), this);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->showPage(static_cast<SettingsDialog::Page>(page));
-  connect(dialog, &SettingsDialog::languageChosen, this, &MainWindow::languageChosen);
-  connect(dialog, &SettingsDialog::themeChosen, this, &MainWindow::themeChosen);
-  connect(dialog, &SettingsDialog::cacheChosen, this, [this] {
-    const auto& turns = conversation_->turns();
-    if (!turns.empty()) conversation_->retry(static_cast<int>(turns.size()) - 1);
-  });
-  dialog->open();
-  return dialog;
+  if (settings_dialog_ == nullptr || settings_dialog_->video() != controller_->path()) {
+    delete settings_dialog_;
+    settings_dialog_ = new SettingsDialog(bridge_, settings_, controller_->path(), this);
+    connect(settings_dialog_, &SettingsDialog::languageChosen, this, &MainWindow::languageChosen);
+    connect(settings_dialog_, &SettingsDialog::themeChosen, this, &MainWindow::themeChosen);
+    connect(settings_dialog_, &SettingsDialog::cacheChosen, this, [this] {
+      const auto& turns = conversation_->turns();
+      if (!turns.empty()) conversation_->retry(static_cast<int>(turns.size()) - 1);
+    });
+  }
+  settings_dialog_->showPage(static_cast<SettingsDialog::Page>(page));
+  settings_dialog_->open();
+  return settings_dialog_;
 }
 
 void MainWindow::toggleFullScreen() {

@@ -20,6 +20,7 @@
 #include "ui/compare_model.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
+#include "ui/table_columns.h"
 
 namespace longview::ui {
 namespace {
@@ -71,8 +72,9 @@ void MemoryPage::buildTable(QVBoxLayout* column) {
   table_->setAccessibleName(tr("Ways of holding the cache"));
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setTabKeyNavigation(false);  // Tab leaves it
   table_->verticalHeader()->hide();
-  table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  fitColumns(table_);
   table_->setMinimumHeight(160);
   column->addWidget(table_, 3);
   auto* scroll = new QScrollArea(this);
@@ -135,6 +137,7 @@ void MemoryPage::buildBudget(QVBoxLayout* column) {
   offer_text_->setMinimumHeight(3 * fontMetrics().height());
   offer_text_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
   take_ = new QPushButton(tr("Use this"), group);
+  take_->setObjectName(QStringLiteral("take"));
   take_->setEnabled(false);
   second->addWidget(offer_text_, 1);
   second->addWidget(take_);
@@ -186,7 +189,7 @@ void MemoryPage::measure() {
                                        [&](const ModeRow& row) { call.post([this, row] { model_->put(row); }); }));
     return true;
   };
-  job_ = bridge_->start<bool>(Lane::kAsk, tr("Measuring the cache modes"), this, work, [this](Result<bool> done) {
+  job_ = bridge_->start<bool>(Lane::kMeasure, tr("Measuring the cache modes"), this, work, [this](Result<bool> done) {
     job_ = 0;
     if (!done.ok()) {
       status_->setText(failureText(done.status()));

@@ -11,12 +11,14 @@
 #include <QMessageBox>
 #include <QProcess>
 #include <QPushButton>
+#include <QShowEvent>
 #include <QTableWidget>
 #include <QVBoxLayout>
 #include <filesystem>
 
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
+#include "ui/table_columns.h"
 
 namespace longview::ui {
 namespace {
@@ -39,11 +41,12 @@ ModelPage::ModelPage(EngineBridge* bridge, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   table_->setAccessibleName(tr("Parts of the model"));
   table_->setHorizontalHeaderLabels({tr("Part"), tr("Size"), tr("State"), tr("SHA-256"), tr("File")});
+  table_->setTabKeyNavigation(false);  // Tab leaves it
   table_->verticalHeader()->hide();
   table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   table_->setSelectionBehavior(QAbstractItemView::SelectRows);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  fitColumns(table_);
   table_->setTextElideMode(Qt::ElideMiddle);
   column->addWidget(table_, 1);
   status_->setWordWrap(true);
@@ -58,11 +61,15 @@ ModelPage::ModelPage(EngineBridge* bridge, QWidget* parent)
   connect(remove_, &QPushButton::clicked, this, &ModelPage::remove);
   connect(table_, &QTableWidget::itemSelectionChanged, this, &ModelPage::updateEnabled);
   updateEnabled();
-  check();
 }
 
 ModelPage::~ModelPage() {
   if (process_ != nullptr) process_->kill();
+}
+
+void ModelPage::showEvent(QShowEvent* event) {
+  if (!event->spontaneous()) check();
+  QWidget::showEvent(event);
 }
 
 void ModelPage::check() {

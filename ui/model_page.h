@@ -25,6 +25,10 @@ class ModelPage : public QWidget {
   explicit ModelPage(EngineBridge* bridge, QWidget* parent = nullptr);
   ~ModelPage() override;
 
+ protected:
+  // Checks the parts each time the page is looked at.
+  void showEvent(QShowEvent* event) override;
+
  private:
   void check();
   void show(const std::vector<PartStatus>& parts);

@@ -9,6 +9,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <optional>
 
 #include "ui/format.h"
 #include "ui/icons.h"
@@ -198,6 +199,32 @@ bool PlayerPanel::seekKey(int key, bool shift) {
   }
 }
 
+// I and O as in cutting rooms: questions are about what lies between. Escape leaves the full screen, then the range.
+bool PlayerPanel::rangeKey(int key) {
+  const double now = player_->position();
+  const std::optional<TimeSpan>& range = timeline_->model().range;
+  switch (key) {
+    case Qt::Key_I:
+      timeline_->chooseRange(TimeSpan{now, range && range->end > now ? range->end : duration_});
+      return true;
+    case Qt::Key_O:
+      if (now <= 0.0) return true;
+      timeline_->chooseRange(TimeSpan{range && range->start < now ? range->start : 0.0, now});
+      return true;
+    case Qt::Key_Escape:
+      if (window()->isFullScreen()) {
+        emit fullScreenRequested();
+      } else if (range) {
+        timeline_->chooseRange(std::nullopt);
+      } else {
+        return false;
+      }
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool PlayerPanel::otherKey(int key) {
   switch (key) {
     case Qt::Key_Space:
@@ -252,7 +279,10 @@ void PlayerPanel::keyPressEvent(QKeyEvent* event) {
   // Keys that a control under the focus did not take arrive here.
   const Qt::KeyboardModifiers modifiers = event->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier);
   const bool shift = (event->modifiers() & Qt::ShiftModifier) != 0;
-  if (modifiers == Qt::NoModifier && (seekKey(event->key(), shift) || otherKey(event->key()))) return;
+  if (modifiers == Qt::NoModifier &&
+      (seekKey(event->key(), shift) || rangeKey(event->key()) || otherKey(event->key()))) {
+    return;
+  }
   QWidget::keyPressEvent(event);
 }
 
@@ -269,7 +299,9 @@ QList<QPair<QString, QString>> PlayerPanel::keys() {
           {QStringLiteral("9 0"), tr("Quieter or louder")},
           {QStringLiteral("V"), tr("Captions over the film")},
           {tr("Home, End"), tr("To the beginning or the end")},
-          {QStringLiteral("F"), tr("Full screen")}};
+          {QStringLiteral("I O"), tr("Questions from here on, or up to here")},
+          {QStringLiteral("F"), tr("Full screen")},
+          {tr("Escape"), tr("Leave the full screen, or ask about the whole film again")}};
 }
 
 }  // namespace longview::ui

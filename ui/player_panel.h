@@ -55,6 +55,7 @@ class PlayerPanel : public QWidget {
   void toggleSubtitles();
   void toggleMute();
   bool seekKey(int key, bool shift);
+  bool rangeKey(int key);
   bool otherKey(int key);
   void shuttle(int direction);
   void showTime();

@@ -22,19 +22,23 @@
 #include "ui/format.h"
 #include "ui/memory_page.h"
 #include "ui/model_page.h"
+#include "ui/selftest_page.h"
 
 namespace longview::ui {
 
 SettingsDialog::SettingsDialog(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent)
-    : QDialog(parent), bridge_(bridge), settings_(settings), tabs_(new QTabWidget(this)) {
+    : QDialog(parent), bridge_(bridge), settings_(settings), tabs_(new QTabWidget(this)), video_(video) {
   setWindowTitle(tr("Settings"));
   tabs_->setAccessibleName(tr("Pages of settings"));
   tabs_->addTab(buildGeneral(), tr("General"));
   tabs_->addTab(buildReading(), tr("Reading"));
   memory_ = new MemoryPage(bridge, settings, makeEngineCompare(), video, this);
   tabs_->addTab(memory_, tr("Memory"));
+  self_test_ = new SelfTestPage(bridge, settings, video, this);
+  tabs_->addTab(self_test_, tr("Self-test"));
   tabs_->addTab(new ModelPage(bridge, this), tr("Model"));
   connect(memory_, &MemoryPage::cacheChosen, this, &SettingsDialog::cacheChosen);
+  connect(memory_, &MemoryPage::samplingChosen, this, [this] { fps_->setValue(settings_->sampling().fps); });
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   auto* column = new QVBoxLayout(this);
@@ -164,24 +168,25 @@ void SettingsDialog::addSampling(QFormLayout* form) {
   decoding->addItem(tr("Fast: no loop filter, no unreferenced pictures"), static_cast<int>(Decoding::kFast));
   decoding->addItem(tr("Fastest: keyframes only"), static_cast<int>(Decoding::kKeyframe));
   decoding->setCurrentIndex(decoding->findData(static_cast<int>(settings_->sampling().decoding)));
-  auto* fps = new QDoubleSpinBox;
-  fps->setRange(0.01, 30.0);
-  fps->setDecimals(2);
-  fps->setValue(settings_->sampling().fps);
+  fps_ = new QDoubleSpinBox;
+  fps_->setObjectName(QStringLiteral("fps"));
+  fps_->setRange(0.01, 30.0);
+  fps_->setDecimals(2);
+  fps_->setValue(settings_->sampling().fps);
   auto* scenes = new QCheckBox(tr("Also the first picture of each shot"));
   scenes->setChecked(settings_->sampling().scene_changes);
-  const auto keep = [this, decoding, fps, scenes] {
+  const auto keep = [this, decoding, scenes] {
     SamplingSettings sampling = settings_->sampling();
     sampling.decoding = static_cast<Decoding>(decoding->currentData().toInt());
-    sampling.fps = fps->value();
+    sampling.fps = fps_->value();
     sampling.scene_changes = scenes->isChecked();
     settings_->setSampling(sampling);
   };
   connect(decoding, &QComboBox::activated, this, keep);
-  connect(fps, &QDoubleSpinBox::editingFinished, this, keep);
+  connect(fps_, &QDoubleSpinBox::editingFinished, this, keep);
   connect(scenes, &QCheckBox::toggled, this, keep);
   form->addRow(tr("&Decoding"), decoding);
-  form->addRow(tr("Pictures a &second"), fps);
+  form->addRow(tr("Pictures a &second"), fps_);
   form->addRow(QString(), scenes);
 }
 

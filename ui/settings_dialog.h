@@ -5,6 +5,7 @@
 #include <QDialog>
 #include <QString>
 
+class QDoubleSpinBox;
 class QTabWidget;
 class QFormLayout;
 
@@ -13,17 +14,20 @@ namespace longview::ui {
 class AppSettings;
 class EngineBridge;
 class MemoryPage;
+class SelfTestPage;
 
 class SettingsDialog : public QDialog {
   Q_OBJECT
 
  public:
-  enum Page { kGeneral, kReading, kMemory, kModel };
+  enum Page { kGeneral, kReading, kMemory, kSelfTest, kModel };
 
   // `video` is the open film; empty where there is none.
   SettingsDialog(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent = nullptr);
   void showPage(Page page);
+  const QString& video() const { return video_; }
   MemoryPage* memoryPage() const { return memory_; }
+  SelfTestPage* selfTestPage() const { return self_test_; }
 
  signals:
   void languageChosen(const QString& language);
@@ -42,7 +46,10 @@ class SettingsDialog : public QDialog {
   EngineBridge* bridge_;
   AppSettings* settings_;
   QTabWidget* tabs_;
+  QString video_;
   MemoryPage* memory_;
+  SelfTestPage* self_test_;
+  QDoubleSpinBox* fps_ = nullptr;
 };
 
 }  // namespace longview::ui

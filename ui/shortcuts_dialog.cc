@@ -22,10 +22,10 @@ ShortcutsDialog::ShortcutsDialog(const QList<QAction*>& actions, QWidget* parent
     rows.append({action->shortcut().toString(QKeySequence::NativeText), action->text().remove(mnemonic)});
   }
   rows.append(PlayerPanel::keys());
-  rows.append({tr("Escape"), tr("On the timeline: ask about the whole film again")});
   auto* table = new QTableWidget(static_cast<int>(rows.size()), 2, this);
   table->setAccessibleName(windowTitle());
   table->setHorizontalHeaderLabels({tr("Key"), tr("What it does")});
+  table->setTabKeyNavigation(false);  // Tab leaves it
   table->verticalHeader()->hide();
   table->setEditTriggers(QAbstractItemView::NoEditTriggers);
   table->setSelectionBehavior(QAbstractItemView::SelectRows);

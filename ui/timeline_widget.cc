@@ -2,7 +2,6 @@
 #include "ui/timeline_widget.h"
 
 #include <QFontMetrics>
-#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
@@ -66,6 +65,11 @@ void TimelineWidget::setAnswer(const std::vector<Evidence>& evidence, const std:
 void TimelineWidget::setRange(const std::optional<TimeSpan>& range) {
   model_.range = range;
   update();
+}
+
+void TimelineWidget::chooseRange(const std::optional<TimeSpan>& range) {
+  setRange(range);
+  emit rangeChosen(range);
 }
 
 TimelineWidget::Rows TimelineWidget::rows() const {
@@ -238,15 +242,6 @@ void TimelineWidget::mouseReleaseEvent(QMouseEvent* event) {
 void TimelineWidget::leaveEvent(QEvent*) {
   hover_x_.reset();
   update();
-}
-
-void TimelineWidget::keyPressEvent(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Escape && model_.range) {
-    setRange(std::nullopt);
-    emit rangeChosen(std::nullopt);
-    return;
-  }
-  QWidget::keyPressEvent(event);
 }
 
 }  // namespace longview::ui

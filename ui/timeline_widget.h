@@ -24,6 +24,8 @@ class TimelineWidget : public QWidget {
   void setPosition(double time_s);
   void setAnswer(const std::vector<Evidence>& evidence, const std::vector<Evidence>& looked);
   void setRange(const std::optional<TimeSpan>& range);
+  // The same as a drag: also tells rangeChosen.
+  void chooseRange(const std::optional<TimeSpan>& range);
   const TimelineModel& model() const { return model_; }
   // Where a time is drawn, in this widget's pixels.
   double xOf(double time_s) const { return scale().x(time_s); }
@@ -41,7 +43,6 @@ class TimelineWidget : public QWidget {
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
   void leaveEvent(QEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   struct Rows {

@@ -774,6 +774,18 @@
         <source>Full screen</source>
         <translation>全屏</translation>
     </message>
+    <message>
+        <source>Questions from here on, or up to here</source>
+        <translation>从此处起提问，或到此处为止</translation>
+    </message>
+    <message>
+        <source>Escape</source>
+        <translation>Esc</translation>
+    </message>
+    <message>
+        <source>Leave the full screen, or ask about the whole film again</source>
+        <translation>退出全屏，或重新就整部视频提问</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::SearchPane</name>
@@ -808,6 +820,112 @@
     <message>
         <source>Nothing was found.</source>
         <translation>没有找到。</translation>
+    </message>
+</context>
+<context>
+    <name>longview::ui::SelfTestModel</name>
+    <message>
+        <source>At %1 of %2: %3 of %4 found</source>
+        <translation>在 %2 的 %1 处：找到 %3/%4</translation>
+    </message>
+    <message>
+        <source>Depth</source>
+        <translation>位置</translation>
+    </message>
+</context>
+<context>
+    <name>longview::ui::SelfTestPage</name>
+    <message>
+        <source>Plants pictures in hours made of the open film and looks for each by its caption. A box is a place in a length of film: green where every picture was found, red where none was.</source>
+        <translation>把图片植入由当前视频循环而成的长片，再按各图的说明去找。每个方格是某一时长中的某一位置：绿色表示全部找到，红色表示一张也没找到。</translation>
+    </message>
+    <message>
+        <source>Shorter ones are tested, too. Ten hours take long and much memory.</source>
+        <translation>较短的时长也会测试。十小时耗时较长，占用内存较多。</translation>
+    </message>
+    <message>
+        <source>&amp;Places along it</source>
+        <translation>其中的位置数(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Longest &amp;film</source>
+        <translation>最长时长(&amp;F)</translation>
+    </message>
+    <message>
+        <source>The demo clips</source>
+        <translation>演示片段</translation>
+    </message>
+    <message>
+        <source>A folder with captions.tsv: a line a picture, its file, a tab, and what it shows</source>
+        <translation>含 captions.tsv 的文件夹：每行一张图片，依次为文件名、制表符、画面说明</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>Choose the folder of pictures</source>
+        <translation>选择图片文件夹</translation>
+    </message>
+    <message>
+        <source>P&amp;ictures to plant</source>
+        <translation>要植入的图片(&amp;I)</translation>
+    </message>
+    <message>
+        <source>What counts as found</source>
+        <translation>怎样算找到</translation>
+    </message>
+    <message>
+        <source>Found first by a search for the caption</source>
+        <translation>按说明搜索，排在第一</translation>
+    </message>
+    <message>
+        <source>Most attention of all when the whole film is asked</source>
+        <translation>对全片提问时，得到的注意力最多</translation>
+    </message>
+    <message>
+        <source>What was found, by depth and length</source>
+        <translation>按位置和时长列出的查找结果</translation>
+    </message>
+    <message>
+        <source>Progress of the self-test</source>
+        <translation>自检进度</translation>
+    </message>
+    <message>
+        <source>Copy as text</source>
+        <translation>复制为文本</translation>
+    </message>
+    <message>
+        <source>Folder of pictures to plant</source>
+        <translation>要植入的图片所在的文件夹</translation>
+    </message>
+    <message>
+        <source>Self-test</source>
+        <translation>自检</translation>
+    </message>
+    <message>
+        <source>This model has no trained retrieval heads: a search ranks by attention, too.</source>
+        <translation>此模型没有训练过的检索头：搜索同样按注意力排序。</translation>
+    </message>
+    <message>
+        <source>Nothing was tested yet.</source>
+        <translation>还没有测试。</translation>
+    </message>
+    <message>
+        <source>Found: %1 of %2. Boxes tested: %3 of %4.</source>
+        <translation>找到：%1/%2。已测方格：%3/%4。</translation>
+    </message>
+    <message>
+        <source>Stop the test</source>
+        <translation>停止测试</translation>
+    </message>
+    <message>
+        <source>Run the test</source>
+        <translation>开始测试</translation>
+    </message>
+    <message>
+        <source>Open a video first</source>
+        <translation>请先打开视频</translation>
     </message>
 </context>
 <context>
@@ -948,20 +1066,16 @@
         <source>Pictures a &amp;second</source>
         <translation>每秒帧数(&amp;S)</translation>
     </message>
+    <message>
+        <source>Self-test</source>
+        <translation>自检</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::ShortcutsDialog</name>
     <message>
         <source>Keyboard shortcuts</source>
         <translation>键盘快捷键</translation>
-    </message>
-    <message>
-        <source>Escape</source>
-        <translation>Escape</translation>
-    </message>
-    <message>
-        <source>On the timeline: ask about the whole film again</source>
-        <translation>在时间轴上：重新就整部视频提问</translation>
     </message>
     <message>
         <source>Key</source>

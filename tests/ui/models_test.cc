@@ -1,6 +1,7 @@
 // Models and pure functions of the window: no display, no engine.
 #include <gtest/gtest.h>
 
+#include <QColor>
 #include <QSignalSpy>
 
 #include "app/engine/settings.h"
@@ -11,6 +12,7 @@
 #include "ui/format.h"
 #include "ui/language.h"
 #include "ui/library_model.h"
+#include "ui/selftest_model.h"
 #include "ui/timeline_model.h"
 
 namespace longview::ui {
@@ -199,6 +201,44 @@ TEST(UiCompare, APredictionIsReplacedByItsMeasurement) {
   row.cache.store = "int8";
   model.put(row);
   EXPECT_EQ(model.rowCount(), 2);
+}
+
+TEST(UiSelfTest, EachCellGoesIntoTheBoxOfItsDepthAndLength) {
+  SelfTestModel model;
+  EXPECT_EQ(model.rowCount(), 0);
+  model.start({600.0, 3600.0}, 4);
+  ASSERT_EQ(model.rowCount(), 4);
+  ASSERT_EQ(model.columnCount(), 2);
+  EXPECT_FALSE(model.index(2, 1).data().isValid());
+  QSignalSpy changed(&model, &QAbstractItemModel::dataChanged);
+  model.put({.length_s = 3600.0, .depth = 0.625, .planted = 3, .found = 1, .attended = 2});
+  model.put({.length_s = 600.0, .depth = 0.125, .planted = 3, .found = 3, .attended = 0});
+  model.put({.length_s = 7200.0, .depth = 0.5, .planted = 3, .found = 3, .attended = 3});  // no such box
+  EXPECT_EQ(changed.size(), 2);
+  EXPECT_EQ(model.index(2, 1).data().toString(), QStringLiteral("1/3"));
+  EXPECT_EQ(model.index(0, 0).data().toString(), QStringLiteral("3/3"));
+  EXPECT_EQ(model.filled(), 2);
+  EXPECT_EQ(model.planted(), 6);
+  EXPECT_EQ(model.found(), 4);
+  // What was found is greener; the colours are not all that tells.
+  const auto colour = [&](int row, int column) {
+    return model.index(row, column).data(Qt::BackgroundRole).value<QColor>();
+  };
+  EXPECT_GT(colour(0, 0).green(), colour(2, 1).green());
+  EXPECT_LT(colour(0, 0).red(), colour(2, 1).red());
+  const QString spoken = model.index(2, 1).data(Qt::AccessibleTextRole).toString();
+  EXPECT_TRUE(spoken.contains(QStringLiteral("63 %"))) << spoken.toStdString();
+  EXPECT_TRUE(spoken.contains(QStringLiteral("1 of 3"))) << spoken.toStdString();
+
+  model.show(SelfTestModel::Shown::kAttended);
+  EXPECT_EQ(model.index(2, 1).data().toString(), QStringLiteral("2/3"));
+  EXPECT_EQ(model.found(), 2);
+  const QStringList lines = model.text().split(QLatin1Char('\n'));
+  ASSERT_EQ(lines.size(), 6);  // the last line ends, too
+  EXPECT_EQ(lines[3], QStringLiteral("63 %\t\t2/3"));
+
+  model.start({600.0}, 2);
+  EXPECT_EQ(model.filled(), 0);
 }
 
 }  // namespace

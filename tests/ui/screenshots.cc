@@ -2,10 +2,12 @@
 // [STATE...] Uses the installed model and a library of its own. tools/screenshots runs it for every language, theme and
 // scale.
 #include <QApplication>
+#include <QComboBox>
 #include <QDialog>
 #include <QDir>
 #include <QDockWidget>
 #include <QLineEdit>
+#include <QSpinBox>
 #include <QTest>
 #include <clocale>
 #include <cstdio>
@@ -22,6 +24,7 @@
 #include "ui/mpv_player.h"
 #include "ui/player_panel.h"
 #include "ui/search_pane.h"
+#include "ui/selftest_page.h"
 #include "ui/settings_dialog.h"
 #include "ui/shortcuts_dialog.h"
 #include "ui/theme.h"
@@ -62,7 +65,7 @@ class Shooter {
     settle();
     save(window_.get(), QStringLiteral("answer"));
     if (wanted(QStringLiteral("search")) && !search()) return fail("searching");
-    if (wanted(QStringLiteral("settings"))) dialogs();
+    if (wanted(QStringLiteral("settings")) && !dialogs()) return fail("the self-test");
     return 0;
   }
 
@@ -85,10 +88,11 @@ class Shooter {
     return true;
   }
 
-  void dialogs() {
+  bool dialogs() {
     for (const auto& [page, name] : {std::pair(SettingsDialog::kGeneral, "general"),
                                      {SettingsDialog::kReading, "reading"},
                                      {SettingsDialog::kMemory, "memory"},
+                                     {SettingsDialog::kSelfTest, "selftest"},
                                      {SettingsDialog::kModel, "model"}}) {
       SettingsDialog* dialog = window_->showSettings(page);
       if (page == SettingsDialog::kMemory) {
@@ -98,6 +102,12 @@ class Shooter {
         bridge_->cancelAll();
         waitFor([&] { return !bridge_->busy(); }, 60);
       }
+      if (page == SettingsDialog::kSelfTest) {
+        dialog->findChild<QComboBox*>(QStringLiteral("longest"))->setCurrentIndex(0);
+        dialog->findChild<QSpinBox*>(QStringLiteral("depths"))->setValue(5);
+        dialog->selfTestPage()->run();
+        if (!waitFor([&] { return !bridge_->busy(); }, 900)) return false;
+      }
       settle();
       save(dialog, QStringLiteral("settings-") + QString::fromLatin1(name));
       dialog->close();
@@ -106,6 +116,7 @@ class Shooter {
     shortcuts.show();
     settle();
     save(&shortcuts, QStringLiteral("shortcuts"));
+    return true;
   }
 
   // Time for pictures and thumbnails that are on their way.

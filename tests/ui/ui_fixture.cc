@@ -7,8 +7,11 @@
 #include <QCoreApplication>
 #include <QEventLoop>
 #include <QFile>
+#include <QLineEdit>
+#include <QTest>
 #include <QThread>
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <string>
 
@@ -63,6 +66,25 @@ bool waitFor(const std::function<bool()>& condition, double seconds) {
     QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
   }
   return true;
+}
+
+int ask(MainWindow* window, const QString& text) {
+  auto* line = window->findChild<QLineEdit*>(QStringLiteral("question"));
+  line->setFocus();
+  QTest::keyClicks(line, text);
+  QTest::keyClick(line, Qt::Key_Return);
+  return static_cast<int>(window->conversation()->turns().size()) - 1;
+}
+
+const Turn& turnOf(MainWindow* window, int turn) { return window->conversation()->turns()[static_cast<size_t>(turn)]; }
+
+bool playerAt(MainWindow* window, double time_s) {
+  return waitFor([&] { return std::abs(window->playerPanel()->player()->position() - time_s) < 0.051; }, 20.0);
+}
+
+void makeLongFilm(const std::filesystem::path& path, int seconds) {
+  longview::test::RunFfmpeg({"-f", "lavfi", "-i", "testsrc2=s=320x240:r=5:d=" + std::to_string(seconds), "-c:v",
+                             "libx264", "-preset", "ultrafast", "-g", "20", "-threads", "1", path.string()});
 }
 
 Watchdog::Watchdog() {

@@ -13,6 +13,7 @@
 
 #include "tests/support/temp_folder.h"
 #include "ui/app_settings.h"
+#include "ui/conversation.h"
 #include "ui/engine_bridge.h"
 #include "ui/main_window.h"
 
@@ -20,6 +21,19 @@ namespace longview::ui::test {
 
 // Runs the event loop until `condition` holds; false once `seconds` have passed.
 bool waitFor(const std::function<bool()>& condition, double seconds = 120.0);
+
+// Types a question and sends it; returns its turn.
+int ask(MainWindow* window, const QString& text);
+const Turn& turnOf(MainWindow* window, int turn);
+
+// Whether the player comes to this time, in seconds.
+bool playerAt(MainWindow* window, double time_s);
+
+// A film that takes long to read and little to make.
+void makeLongFilm(const std::filesystem::path& path, int seconds);
+
+// The longest that the event loop may stand still, in ms.
+inline constexpr double kLongestBlock_ms = 100.0;
 
 // Measures how long the event loop stood still at most, the time in which the system gave this thread no processor left
 // out: other programs are not the window's fault.

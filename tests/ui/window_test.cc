@@ -37,29 +37,6 @@ namespace {
 
 using UiWindow = UiFixture;
 
-constexpr double kLongestBlock_ms = 100.0;
-
-// Types a question and sends it; returns its turn.
-int ask(MainWindow* window, const QString& text) {
-  auto* line = window->findChild<QLineEdit*>(QStringLiteral("question"));
-  line->setFocus();
-  QTest::keyClicks(line, text);
-  QTest::keyClick(line, Qt::Key_Return);
-  return static_cast<int>(window->conversation()->turns().size()) - 1;
-}
-
-const Turn& turnOf(MainWindow* window, int turn) { return window->conversation()->turns()[static_cast<size_t>(turn)]; }
-
-bool playerAt(MainWindow* window, double time_s) {
-  return waitFor([&] { return std::abs(window->playerPanel()->player()->position() - time_s) < 0.051; }, 20.0);
-}
-
-// A film that takes long to read and little to make.
-void makeLongFilm(const std::filesystem::path& path, int seconds) {
-  longview::test::RunFfmpeg({"-f", "lavfi", "-i", "testsrc2=s=320x240:r=5:d=" + std::to_string(seconds), "-c:v",
-                             "libx264", "-preset", "ultrafast", "-g", "20", "-threads", "1", path.string()});
-}
-
 TEST_F(UiWindow, OpensReadsAnswersAndGoesToTheMoment) {
   MainWindow* window = makeWindow();
   Watchdog watchdog;
@@ -213,6 +190,19 @@ TEST_F(UiWindow, TheTimelineSeeksOnAClickAndLimitsQuestionsOnADrag) {
   timeline->setFocus();
   QTest::keyClick(timeline, Qt::Key_Escape);
   EXPECT_FALSE(timeline->model().range.has_value());
+
+  // The same without a mouse: from here on, up to there.
+  window->playerPanel()->player()->seek(4.0);
+  ASSERT_TRUE(playerAt(window, 4.0));
+  QTest::keyClick(timeline, Qt::Key_I);
+  ASSERT_TRUE(timeline->model().range.has_value());
+  EXPECT_NEAR(timeline->model().range->start, 4.0, 0.051);
+  EXPECT_NEAR(timeline->model().range->end, 18.0, 0.2);
+  window->playerPanel()->player()->seek(6.0);
+  ASSERT_TRUE(playerAt(window, 6.0));
+  QTest::keyClick(timeline, Qt::Key_O);
+  EXPECT_NEAR(timeline->model().range->start, 4.0, 0.051);
+  EXPECT_NEAR(timeline->model().range->end, 6.0, 0.051);
 }
 
 TEST_F(UiWindow, ThePlayerHasTheKeysOfMpv) {

@@ -1,0 +1,302 @@
+// The window's long work and its dialogs, on the real engine: measuring, the budget, the self-test, exports, and
+// closing in the middle of all of them.
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFile>
+#include <QFileDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QTableView>
+#include <QTest>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/test_clip.h"
+#include "tests/ui/ui_fixture.h"
+#include "ui/compare_model.h"
+#include "ui/conversation_export.h"
+#include "ui/format.h"
+#include "ui/library_model.h"
+#include "ui/memory_page.h"
+#include "ui/mpv_player.h"
+#include "ui/player_panel.h"
+#include "ui/selftest_model.h"
+#include "ui/selftest_page.h"
+#include "ui/settings_dialog.h"
+#include "ui/video_controller.h"
+
+namespace longview::ui::test {
+namespace {
+
+class UiWindowWork : public UiFixture {
+ protected:
+  // Asks what is answered by moments, whatever the random model thinks.
+  void askForMoments(MainWindow* window) {
+    const int turn = ask(window, QStringLiteral("When is a circle seen?"));
+    ASSERT_TRUE(waitFor([&] { return !turnOf(window, turn).running(); }));
+    ASSERT_EQ(turnOf(window, turn).state, Turn::State::kDone) << turnOf(window, turn).failure.toStdString();
+    ASSERT_FALSE(turnOf(window, turn).answer.evidence.empty());
+  }
+
+  // A folder with one picture to plant.
+  QString needles() const {
+    const std::filesystem::path folder = folder_ / "needles";
+    std::filesystem::create_directory(folder);
+    longview::test::RunFfmpeg(
+        {"-f", "lavfi", "-i", "color=c=orange:s=320x240", "-frames:v", "1", (folder / "orange.png").string()});
+    std::ofstream(folder / "captions.tsv") << "orange.png\tan orange wall\n";
+    return toText(folder);
+  }
+
+  static SelfTestPage* chooseSelfTest(SettingsDialog* dialog, int depths, const QString& needles) {
+    SelfTestPage* page = dialog->selfTestPage();
+    page->findChild<QComboBox*>(QStringLiteral("longest"))->setCurrentIndex(0);
+    page->findChild<QSpinBox*>(QStringLiteral("depths"))->setValue(depths);
+    page->findChild<QLineEdit*>(QStringLiteral("needles"))->setText(needles);
+    return page;
+  }
+};
+
+QAction* actionNamed(MainWindow* window, const QString& text) {
+  for (QAction* action : window->findChildren<QAction*>()) {
+    if (action->text().remove(QLatin1Char('&')) == text) return action;
+  }
+  return nullptr;
+}
+
+// Chooses the action, types a name into the dialog that comes, and accepts it.
+void saveThrough(MainWindow* window, const QString& action, const QString& name) {
+  QAction* const chosen = actionNamed(window, action);
+  ASSERT_NE(chosen, nullptr) << action.toStdString();
+  chosen->trigger();
+  QFileDialog* dialog = nullptr;
+  ASSERT_TRUE(
+      waitFor([&] { return (dialog = window->findChild<QFileDialog*>()) != nullptr && dialog->isVisible(); }, 10.0))
+      << window->message().toStdString();
+  dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(name);
+  auto* buttons = dialog->findChild<QDialogButtonBox*>();
+  for (QAbstractButton* button : buttons->buttons()) {
+    if (buttons->buttonRole(button) == QDialogButtonBox::AcceptRole) QTest::mouseClick(button, Qt::LeftButton);
+  }
+  ASSERT_TRUE(waitFor([&] { return window->findChild<QFileDialog*>() == nullptr; }, 10.0));
+}
+
+QByteArray contentOf(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+TEST_F(UiWindowWork, MeasuresTheModesAndAsksAgainInAnother) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  ask(window, QStringLiteral("What is seen?"));
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  ASSERT_EQ(turnOf(window, 0).answer.cache.mode, "mla");
+  Watchdog watchdog;
+  SettingsDialog* dialog = window->showSettings(SettingsDialog::kMemory);
+  MemoryPage* page = dialog->memoryPage();
+  auto* measure = page->findChild<QPushButton*>(QStringLiteral("measure"));
+  QTest::mouseClick(measure, Qt::LeftButton);
+  // Some rows are enough; all of them take minutes.
+  ASSERT_TRUE(waitFor([&] { return page->model()->rowCount() >= 2 || !bridge_->busy(); }, 600.0));
+  ASSERT_GE(page->model()->rowCount(), 2);
+  for (const ModeRow& row : page->model()->rows()) {
+    EXPECT_TRUE(row.measured) << row.name.toStdString();
+    EXPECT_GT(row.bytes_per_token, 0.0);
+    EXPECT_GT(row.hours_bytes[2], row.hours_bytes[0]);
+  }
+  // Closed, the page goes on measuring; opened again, its rows are there.
+  dialog->close();
+  EXPECT_TRUE(bridge_->busy());
+  EXPECT_EQ(window->showSettings(SettingsDialog::kMemory), dialog);
+  EXPECT_GE(page->model()->rowCount(), 2);
+  QTest::mouseClick(measure, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 60.0));
+
+  const ModeRow chosen = page->model()->rows().front();
+  ASSERT_NE(chosen.cache.mode, "mla");
+  page->findChild<QTableView*>()->selectRow(0);
+  QTest::mouseClick(page->findChild<QPushButton*>(QStringLiteral("use")), Qt::LeftButton);
+  ASSERT_TRUE(turnOf(window, 0).running());
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  EXPECT_EQ(turnOf(window, 0).answer.cache.mode, chosen.cache.mode);
+  EXPECT_EQ(turnOf(window, 0).answer.cache.store, chosen.cache.store);
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+}
+
+TEST_F(UiWindowWork, ABudgetSaysWhatItBuysAndIsKept) {
+  MainWindow* window = makeWindow();
+  SettingsDialog* dialog = window->showSettings(SettingsDialog::kMemory);
+  Watchdog watchdog;
+  auto* slider = dialog->findChild<QSlider*>(QStringLiteral("budget"));
+  auto* take = dialog->findChild<QPushButton*>(QStringLiteral("take"));
+  const auto choose = [&](int value) {
+    // As a hand does it: many values on the way.
+    for (int step = 1; step <= 8; ++step) slider->setValue(slider->value() + (value - slider->value()) * step / 8);
+    QTest::qWait(150);
+    ASSERT_TRUE(waitFor([&] { return !bridge_->busy() && take->isEnabled(); }, 30.0));
+    QTest::mouseClick(take, Qt::LeftButton);
+  };
+  choose(slider->maximum());
+  const double rich = settings_->sampling().fps;
+  const int rich_latent = settings_->cache().latent;
+  choose(slider->maximum() / 3);
+  EXPECT_LT(settings_->sampling().fps, rich);
+  EXPECT_LE(settings_->cache().latent, rich_latent);
+  // The page beside it shows the same.
+  EXPECT_NEAR(dialog->findChild<QDoubleSpinBox*>(QStringLiteral("fps"))->value(), settings_->sampling().fps, 0.006);
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+}
+
+TEST_F(UiWindowWork, TheSelfTestFillsItsMap) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  Watchdog watchdog;
+  SettingsDialog* dialog = window->showSettings(SettingsDialog::kSelfTest);
+  SelfTestPage* page = chooseSelfTest(dialog, 2, needles());
+  auto* run = page->findChild<QPushButton*>(QStringLiteral("run"));
+  QTest::mouseClick(run, Qt::LeftButton);
+  EXPECT_FALSE(page->findChild<QSpinBox*>(QStringLiteral("depths"))->isEnabled());
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 600.0));
+  EXPECT_EQ(page->model()->filled(), 2) << page->findChild<QLabel*>(QStringLiteral("status"))->text().toStdString();
+  EXPECT_EQ(page->model()->planted(), 2);
+  EXPECT_TRUE(page->findChild<QLabel*>(QStringLiteral("sum"))->text().contains(QStringLiteral("of 2")));
+  // The same by attention, and as text.
+  page->findChild<QComboBox*>(QStringLiteral("shown"))->setCurrentIndex(1);
+  QTest::mouseClick(page->findChild<QPushButton*>(QStringLiteral("copy")), Qt::LeftButton);
+  EXPECT_EQ(QApplication::clipboard()->text(), page->model()->text());
+  EXPECT_EQ(page->model()->text().count(QStringLiteral("/1")), 2);
+
+  // Stopped, it says so and can run again.
+  QTest::mouseClick(run, Qt::LeftButton);
+  QTest::mouseClick(run, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 60.0));
+  EXPECT_TRUE(page->findChild<QLabel*>(QStringLiteral("status"))->isVisible());
+  EXPECT_TRUE(page->findChild<QSpinBox*>(QStringLiteral("depths"))->isEnabled());
+
+  // What cannot be planted is named.
+  page->findChild<QLineEdit*>(QStringLiteral("needles"))->setText(toText(folder_ / "no needles"));
+  QTest::mouseClick(run, Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 60.0));
+  EXPECT_TRUE(page->findChild<QLabel*>(QStringLiteral("status"))->text().contains(QStringLiteral("captions.tsv")));
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+}
+
+TEST_F(UiWindowWork, QuestionsAreAnsweredWhileItMeasures) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  SettingsDialog* dialog = window->showSettings(SettingsDialog::kSelfTest);
+  SelfTestPage* page = chooseSelfTest(dialog, 20, needles());
+  page->findChild<QComboBox*>(QStringLiteral("longest"))->setCurrentIndex(1);  // 40 boxes
+  page->run();
+  dialog->close();
+  ask(window, QStringLiteral("What is seen?"));
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }, 300.0));
+  EXPECT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
+  EXPECT_LT(page->model()->filled(), 40);
+}
+
+TEST_F(UiWindowWork, ExportsGoThroughTheirDialogs) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  // Nothing was asked: words instead of an empty file.
+  actionNamed(window, QStringLiteral("Conversation as Markdown…"))->trigger();
+  EXPECT_FALSE(window->message().isEmpty());
+  EXPECT_EQ(window->findChild<QFileDialog*>(), nullptr);
+  askForMoments(window);
+  Watchdog watchdog;
+
+  const QString markdown = toText(folder_ / "talk ü.md");
+  saveThrough(window, QStringLiteral("Conversation as Markdown…"), markdown);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 30.0));
+  EXPECT_EQ(contentOf(markdown), toMarkdown(window->conversation()->turns()));
+
+  // A name without an ending gets the right one.
+  saveThrough(window, QStringLiteral("Moments as edit list (EDL)…"), toText(folder_ / "moments"));
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 30.0));
+  EXPECT_TRUE(contentOf(toText(folder_ / "moments.edl")).contains("FROM CLIP NAME"));
+  saveThrough(window, QStringLiteral("Answers as subtitles (SRT)…"), toText(folder_ / "answers"));
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 30.0));
+  EXPECT_TRUE(contentOf(toText(folder_ / "answers.srt")).contains(" --> "));
+
+  const std::filesystem::path clips = folder_ / "clips";
+  std::filesystem::create_directory(clips);
+  saveThrough(window, QStringLiteral("Moments as clips…"), toText(clips));
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 60.0)) << window->message().toStdString();
+  size_t written = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(clips)) {
+    const longview::test::RunOutcome probe =
+        longview::test::RunProcess({"ffprobe", "-v", "error", "-select_streams", "v", "-show_entries",
+                                    "stream=codec_name,width", "-of", "csv=p=0", entry.path().string()});
+    EXPECT_EQ(probe.out, "h264,320\n") << entry.path() << probe.err;
+    ++written;
+  }
+  EXPECT_EQ(written, momentsOf(window->conversation()->turns(), clip()).size());
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+
+  // Where nothing can be written, the window says where and why.
+  saveThrough(window, QStringLiteral("Conversation as Markdown…"), QStringLiteral("/proc/talk.md"));
+  EXPECT_TRUE(waitFor([&] { return window->message().contains(QStringLiteral("/proc/talk.md")); }, 10.0));
+}
+
+TEST_F(UiWindowWork, ACutFileSaysWhatIsWrongAndTheWindowGoesOn) {
+  // Half of a film whose table of contents stood at its beginning: what is there can be read and played.
+  const std::filesystem::path whole = folder_ / "whole.mkv";
+  longview::test::RunFfmpeg({"-i", clip().toStdString(), "-c", "copy", whole.string()});
+  const std::filesystem::path cut = folder_ / "cut.mkv";
+  std::filesystem::copy_file(whole, cut);
+  std::filesystem::resize_file(cut, std::filesystem::file_size(whole) / 2);
+  // And one whose table stood at the end, which is gone.
+  const QString lost = copyOf(QStringLiteral("lost.mp4"));
+  std::filesystem::resize_file(toPath(lost), std::filesystem::file_size(toPath(clip())) / 2);
+  MainWindow* window = makeWindow();
+  Watchdog watchdog;
+  window->openPaths({lost});
+  EXPECT_TRUE(waitFor([&] { return window->message().contains(lost); }, 30.0)) << window->message().toStdString();
+  EXPECT_EQ(window->library()->video(lost)->state, ReadState::kFailed);
+  openAndRead(window, toText(cut));
+  EXPECT_TRUE(window->message().contains(toText(cut))) << window->message().toStdString();
+  EXPECT_GT(window->controller()->frames().size(), 3u);
+  EXPECT_LT(window->controller()->readUntil(), 16.0);
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+}
+
+TEST_F(UiWindowWork, ClosingInTheMiddleOfEverythingLosesNothing) {
+  const std::filesystem::path film = folder_ / "long.mp4";
+  makeLongFilm(film, 300);
+  MainWindow* window = makeWindow();
+  window->openPaths({toText(film)});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->frames().size() > 8; }, 300.0))
+      << window->message().toStdString();
+  const size_t kept = window->controller()->frames().size();
+  ask(window, QStringLiteral("What is seen?"));
+  window->showSettings(SettingsDialog::kMemory)->memoryPage()->measure();
+  chooseSelfTest(window->showSettings(SettingsDialog::kSelfTest), 4, needles())->run();
+  QTest::qWait(300);
+  QElapsedTimer clock;
+  clock.start();
+  window->close();
+  window_.reset();
+  bridge_.reset();
+  EXPECT_LT(clock.elapsed(), 10000);
+
+  // What was read is there at once, and reading goes on behind it.
+  bridge_ = std::make_unique<EngineBridge>(options());
+  window = makeWindow();
+  window->openPaths({toText(film)});
+  ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }, 60.0));
+  EXPECT_GE(window->controller()->frames().size(), kept);
+  EXPECT_TRUE(window->controller()->reading(toText(film)));
+}
+
+}  // namespace
+}  // namespace longview::ui::test
