@@ -51,6 +51,16 @@ TEST_F(MlaDevice, QueriesThatFillTilesOrDoNot) {
   }
 }
 
+TEST_F(MlaDevice, TimeKeysOfOtherSizesArePadded) {
+  for (const size_t d_r : {0u, 8u, 40u}) {
+    Problem p = MlaProblem(CacheStore::kBF16, 64, d_r, 2, {65, 3});
+    p.Make(6);
+    const auto mirror = MirrorOf(p, backend_);
+    ASSERT_NE(mirror, nullptr);
+    ExpectMirrorAgrees(&p, mirror.get(), Describe(p));
+  }
+}
+
 TEST_F(MlaDevice, ManyPartsAreJoinedInGroups) {
   Problem p = MlaProblem(CacheStore::kBF16, 32, 32, 1, {});
   for (size_t i = 0; i < 90; ++i) p.run_tokens.push_back(i % 7 == 0 ? 0 : 64 + i % 3);
@@ -180,7 +190,7 @@ TEST_F(MlaDevice, RefusesWhatItHasNoKernelForAndSaysWhy) {
   };
   EXPECT_NE(refusal(CacheStore::kF32, 128, 32).find("fp32"), std::string::npos);
   EXPECT_NE(refusal(CacheStore::kBF16, 96, 32).find("96"), std::string::npos);
-  EXPECT_NE(refusal(CacheStore::kBF16, 128, 8).find("time keys of 8"), std::string::npos);
+  EXPECT_NE(refusal(CacheStore::kBF16, 128, 136).find("time keys of 136"), std::string::npos);
   MlaLimits small = limits;
   small.block_shared = 99 << 10;
   EXPECT_TRUE(MlaMirror::Supports(small, CacheStore::kBF16, 512, 64).ok());

@@ -203,7 +203,7 @@ TEST_F(CliCommands, ModelsAndDoctor) {
     names.insert(check["name"].get<std::string>());
   }
   for (const char* name :
-       {"machine", "cpu level", "cuda", "ffmpeg", "library", "model vit", "model text", "model bridge"}) {
+       {"machine", "cpu level", "cuda", "device", "ffmpeg", "library", "model vit", "model text", "model bridge"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
   EXPECT_NE(Run({"doctor"}).out.find("All is well."), std::string::npos);

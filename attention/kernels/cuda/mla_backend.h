@@ -12,6 +12,7 @@
 #include <string>
 
 #include "attention/kernels/cuda/mla_call.h"
+#include "core/backend/device.h"
 #include "core/base/status.h"
 
 namespace longview {
@@ -63,6 +64,9 @@ class MlaBackend {
   // Waits for everything.
   virtual Status Finish() = 0;
 };
+
+// A backend of its own for whoever asks; null for the processor, whose kernels need none. Errors as OpenCudaMla.
+Result<std::shared_ptr<MlaBackend>> OpenMlaBackend(const ComputeDevice& device);
 
 }  // namespace longview
 

@@ -18,8 +18,8 @@ LV_DEVICE void MlaSweepBlock(Block& block, const MlaCall& call) {
     Sweep sweep(block, call);
     sweep.Run();
   }
-  MlaMerge<kDc, Sweep::kRows, Sweep::kThreads> merge(block, call,
-                                                     MlaSharedLayout({kStore, kDc, kWide}, call.d_r, call.stages).flag);
+  const MlaShared at = MlaSharedLayout({kStore, kDc, kWide}, call.d_r, call.stages);
+  MlaMerge<kDc, static_cast<int>(MlaRows(kDc, kWide)), Sweep::kThreads> merge(block, call, at.flag);
   merge.Run();
 }
 

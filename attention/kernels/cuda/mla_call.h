@@ -89,7 +89,7 @@ struct MlaCall {
   const float* sink = nullptr;  // [queries] or null, as CrossAttnParams::sink
   float scale_log2e = 0.0f;     // the scores' scale times log2(e)
   uint32_t queries = 0;
-  uint32_t d_r = 0;            // 32, 64, 128
+  uint32_t d_r = 0;            // a multiple of 32 up to 128
   uint32_t latent_stride = 0;  // numbers from one latent to the next, a multiple of 16
 
   const unsigned char* const* pages = nullptr;  // those of this launch

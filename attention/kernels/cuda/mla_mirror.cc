@@ -25,6 +25,8 @@ constexpr uint32_t kMostChunks = 64;
 constexpr size_t kWorkBytes = size_t{768} << 20;
 
 constexpr size_t RoundUp(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+// Time keys of any size are padded with zeros to what the kernels take.
+constexpr size_t KeyWidth(size_t d_r) { return RoundUp(d_r, 32); }
 constexpr uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 
 MlaStore StoreOf(CacheStore store) { return store == CacheStore::kI8 ? MlaStore::kI8 : MlaStore::kBF16; }
@@ -32,7 +34,8 @@ MlaStore StoreOf(CacheStore store) { return store == CacheStore::kI8 ? MlaStore:
 // The build of the sweep that serves `queries`: the wide one where they are many and it fits.
 MlaForm FormOf(const MlaLimits& limits, CacheStore store, size_t d_c, size_t d_r, size_t queries, uint32_t stages) {
   MlaForm form{StoreOf(store), static_cast<uint32_t>(d_c), queries > 16};
-  if (MlaSharedLayout(form, static_cast<uint32_t>(d_r), stages).bytes > limits.block_shared) form.wide = false;
+  if (MlaSharedLayout(form, static_cast<uint32_t>(KeyWidth(d_r)), stages).bytes > limits.block_shared)
+    form.wide = false;
   return form;
 }
 
@@ -89,7 +92,7 @@ MlaMirror::MlaMirror(std::shared_ptr<MlaBackend> backend, const MlaMirrorOptions
     : backend_(std::move(backend)),
       options_(options),
       limits_(backend_->Limits()),
-      page_bytes_(MlaPageBytes(StoreOf(options.store), options.latent_stride, options.d_r)),
+      page_bytes_(MlaPageBytes(StoreOf(options.store), options.latent_stride, KeyWidth(options.d_r))),
       work_(std::make_unique<Work>()) {}
 
 MlaMirror::~MlaMirror() {
@@ -105,12 +108,13 @@ Status MlaMirror::Supports(const MlaLimits& limits, CacheStore store, size_t d_c
     return Unsupported("the device has no kernel for latents of " + std::to_string(d_c) +
                        " numbers; it has them for 32, 64, 128 and 512");
   }
-  if (d_r != 32 && d_r != 64 && d_r != 128) {
+  if (d_r > 128) {
     return Unsupported("the device has no kernel for time keys of " + std::to_string(d_r) +
-                       " numbers; it has them for 32, 64 and 128");
+                       " numbers; it has them for up to 128");
   }
   const uint32_t needed =
-      MlaSharedLayout({StoreOf(store), static_cast<uint32_t>(d_c), false}, static_cast<uint32_t>(d_r), 2).bytes;
+      MlaSharedLayout({StoreOf(store), static_cast<uint32_t>(d_c), false}, static_cast<uint32_t>(KeyWidth(d_r)), 2)
+          .bytes;
   if (needed > limits.block_shared) {
     return Unsupported("latents of " + std::to_string(d_c) + " + " + std::to_string(d_r) + " numbers need " +
                        std::to_string(needed) + " bytes of shared memory a block, " + limits.name + " has " +
@@ -183,22 +187,23 @@ Status MlaMirror::MakePages() {
 void MlaMirror::PackPage(std::span<const CrossAttnRun> runs, size_t* run, uint32_t* token, std::byte* page) const {
   std::memset(page, 0, page_bytes_);
   const size_t number = CacheStoreNumberBytes(options_.store);
-  const size_t row_bytes = options_.latent_stride * number, key_bytes = options_.d_r * 2;
+  const size_t row_bytes = options_.latent_stride * number;
+  const size_t key_bytes = options_.d_r * 2, key_stride = KeyWidth(options_.d_r) * 2;
   std::byte* keys = page + kMlaPageTokens * row_bytes;
-  std::byte* scales = keys + kMlaPageTokens * key_bytes;
+  std::byte* scales = keys + kMlaPageTokens * key_stride;
   for (size_t at = 0; at < kMlaPageTokens && *run < runs.size();) {
     const CrossAttnRun& from = runs[*run];
     const size_t take = std::min<size_t>(kMlaPageTokens - at, from.tokens - *token);
     const auto* latents = static_cast<const std::byte*>(from.latents);
+    const auto* from_keys = static_cast<const std::byte*>(from.keys);
     for (size_t i = 0; i < take; ++i) {
       std::memcpy(page + (at + i) * row_bytes, latents + (*token + i) * from.latent_stride * number, from.d_c * number);
-    }
-    if (take > 0) {
-      std::memcpy(keys + at * key_bytes, static_cast<const std::byte*>(from.keys) + *token * key_bytes,
-                  take * key_bytes);
-      if (from.scales != nullptr) {
-        std::memcpy(scales + at * sizeof(float), from.scales + *token, take * sizeof(float));
+      if (key_bytes > 0) {
+        std::memcpy(keys + (at + i) * key_stride, from_keys + (*token + i) * key_bytes, key_bytes);
       }
+    }
+    if (take > 0 && from.scales != nullptr) {
+      std::memcpy(scales + at * sizeof(float), from.scales + *token, take * sizeof(float));
     }
     at += take;
     *token += static_cast<uint32_t>(take);
@@ -302,7 +307,7 @@ MlaMirror::Plan MlaMirror::MakePlan(const CrossAttnParams& params, size_t count)
   plan.query_tiles = DivideUp(plan.queries, MlaRows(plan.form.d_c, plan.form.wide));
   plan.tiles = DivideUp(tokens_, MlaTileTokens(plan.form.d_c));
   plan.chunks = streams_ ? DivideUp(page_count_, slot_pages_) : 1;
-  const uint32_t bytes = MlaSharedLayout(plan.form, static_cast<uint32_t>(params.d_r), options_.stages).bytes;
+  const uint32_t bytes = MlaSharedLayout(plan.form, static_cast<uint32_t>(KeyWidth(params.d_r)), options_.stages).bytes;
   const uint32_t blocks = limits_.processors * std::clamp(limits_.processor_shared / bytes, 1u, kMostBlocks);
   const uint32_t chunk_tiles = streams_ ? slot_pages_ * (kMlaPageTokens / MlaTileTokens(plan.form.d_c)) : plan.tiles;
   // A part of one tile has nothing to fetch ahead.
@@ -328,7 +333,7 @@ Status MlaMirror::Reserve(const Plan& plan) {
     LV_ASSIGN_OR_RETURN(*buffer, MlaBuffer::Make(backend_, memory, numbers * sizeof(float)));
     return Status::Ok();
   };
-  const size_t input = queries * (d_c + options_.d_r + 1), result = queries * (d_c + 1) + run_count_;
+  const size_t input = queries * (d_c + KeyWidth(options_.d_r) + 1), result = queries * (d_c + 1) + run_count_;
   LV_RETURN_IF_ERROR(grow(Memory::kDevice, input, &work_->input));
   LV_RETURN_IF_ERROR(grow(Memory::kPinned, input, &work_->input_pinned));
   LV_RETURN_IF_ERROR(grow(Memory::kDevice, result, &work_->result));
@@ -345,10 +350,10 @@ Status MlaMirror::Launch(const Plan& plan) {
   MlaCall call;
   call.q_c = work_->input.As<float>();
   call.q_r = call.q_c + queries * d_c;
-  call.sink = plan.sink ? call.q_r + queries * options_.d_r : nullptr;
+  call.sink = plan.sink ? call.q_r + queries * KeyWidth(options_.d_r) : nullptr;
   call.scale_log2e = plan.scale_log2e;
   call.queries = plan.queries;
-  call.d_r = static_cast<uint32_t>(options_.d_r);
+  call.d_r = static_cast<uint32_t>(KeyWidth(options_.d_r));
   call.latent_stride = static_cast<uint32_t>(options_.latent_stride);
   call.pages = tables_.As<const unsigned char*>();
   call.tokens = tokens_;
@@ -374,7 +379,7 @@ Status MlaMirror::Launch(const Plan& plan) {
     call.segment_sum = work_->shares.As<float>();
     call.segment_max = call.segment_sum + queries * segment_count_;
   }
-  const size_t input = queries * (d_c + options_.d_r + (plan.sink ? 1 : 0)) * sizeof(float);
+  const size_t input = queries * (d_c + KeyWidth(options_.d_r) + (plan.sink ? 1 : 0)) * sizeof(float);
   LV_RETURN_IF_ERROR(backend_->Upload(work_->input.As<std::byte>(), work_->input_pinned.As<std::byte>(), input));
   LV_RETURN_IF_ERROR(streams_ ? LaunchStream(plan, call) : backend_->Sweep(plan.form, call, plan.query_tiles));
   if (plan.mass) {
@@ -425,8 +430,12 @@ Status MlaMirror::AttendBatch(const CrossAttnParams& params, size_t first, size_
   auto* input = work_->input_pinned.As<float>();
   std::copy_n(params.q_c + first * params.d_c, count * params.d_c, input);
   input += count * params.d_c;
-  std::copy_n(params.q_r + first * params.d_r, count * params.d_r, input);
-  if (plan.sink) std::copy_n(params.sink + first, count, input + count * params.d_r);
+  const size_t key_width = KeyWidth(params.d_r);
+  std::fill_n(input, count * key_width, 0.0f);
+  for (size_t i = 0; i < count; ++i) {
+    std::copy_n(params.q_r + (first + i) * params.d_r, params.d_r, input + i * key_width);
+  }
+  if (plan.sink) std::copy_n(params.sink + first, count, input + count * key_width);
   if (work_->recorded && *work_->recorded == plan) {
     LV_RETURN_IF_ERROR(backend_->Replay(*work_->recording));
     ++replays_;
