@@ -2,13 +2,12 @@
 #include "attention/kernels/cuda/mla_mirror.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
-
-#include "core/base/check.h"
 
 namespace longview {
 namespace {
@@ -298,6 +297,21 @@ Status MlaMirror::Attend(const CrossAttnParams& params) {
     LV_RETURN_IF_ERROR(AttendBatch(params, first, count, share));
   }
   return Status::Ok();
+}
+
+Result<double> MlaMirror::SecondsOf(const CrossAttnParams& params, size_t times) {
+  LV_RETURN_IF_ERROR(Attend(params));
+  if (tokens_ == 0 || params.queries == 0) return InvalidArgument("mirror: nothing to measure");
+  const Plan plan = MakePlan(params, params.queries);
+  LV_RETURN_IF_ERROR(Reserve(plan));
+  const auto started = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < times; ++i) {
+    const bool recorded = work_->recorded && *work_->recorded == plan;
+    LV_RETURN_IF_ERROR(recorded ? backend_->Replay(*work_->recording) : Launch(plan));
+  }
+  LV_RETURN_IF_ERROR(backend_->Finish());
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - started;
+  return taken.count() / static_cast<double>(times);
 }
 
 MlaMirror::Plan MlaMirror::MakePlan(const CrossAttnParams& params, size_t count) const {

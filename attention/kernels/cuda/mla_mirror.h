@@ -67,6 +67,10 @@ class MlaMirror {
   // for each mirrored run. kUnsupported as Supports; kInvalidArgument where sizes do not fit the mirror.
   Status Attend(const CrossAttnParams& params);
 
+  // Attend, and then what it asks of the device again, `times` times without waiting in between: the seconds that each
+  // takes there. For measurements; the results are Attend's.
+  Result<double> SecondsOf(const CrossAttnParams& params, size_t times);
+
   uint32_t tokens() const { return tokens_; }
   // Whether the pages stream from host memory.
   bool streams() const { return streams_; }
