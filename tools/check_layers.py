@@ -37,6 +37,7 @@ TESTS = {
     "core": {"core"},
     "vision": UNITS["vision"],
     "attention": UNITS["attention"],
+    "gpu": UNITS["attention"],
     "app": LIBRARY | {"app/cli", "app/gui"},
     "ui": LIBRARY | {"ui"},
     "support": LIBRARY,
@@ -72,7 +73,9 @@ def include_fault(path, included):
     target = pathlib.PurePath(included)
     unit, other = unit_of(path), unit_of(target)
     if other == "tests":
-        same = unit == "tests" and (target.parts[1] == "support" or target.parts[1] == path.parts[1])
+        # A GPU runs the tests of the unit whose kernels it has.
+        shared = {"support", path.parts[1]} | ({"attention"} if path.parts[1] == "gpu" else set())
+        same = unit == "tests" and target.parts[1] in shared
         return None if same else f"only tests of the same folder may include {included}"
     if unit == "tests":
         allowed = TESTS.get(path.parts[1], LIBRARY)

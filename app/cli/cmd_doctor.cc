@@ -10,6 +10,7 @@
 #include "app/engine/output_files.h"
 #include "app/engine/time_format.h"
 #include "app/engine/utf8.h"
+#include "core/backend/device.h"
 #include "core/simd/level.h"
 #include "vision/av/ffmpeg_version.h"
 
@@ -31,6 +32,17 @@ std::string MachineText() {
          system.sysname + " " + system.release;
 }
 
+// The GPUs that could be chosen with --device, or why there are none.
+std::string CudaText() {
+  const auto gpus = ListGpus();
+  if (!gpus.ok()) return gpus.status().code() == StatusCode::kUnsupported ? "not built in" : gpus.status().message();
+  std::string text;
+  for (size_t i = 0; i < gpus->size(); ++i) {
+    text += (i == 0 ? "cuda:" : ", cuda:") + std::to_string(i) + " " + (*gpus)[i].name;
+  }
+  return text;
+}
+
 Check LibraryCheck(const std::filesystem::path& folder) {
   if (const Status status = PrepareOutputFolder(folder); !status.ok()) {
     return {"library", false,
@@ -48,7 +60,8 @@ std::vector<Check> RunChecks(const Context& context) {
                                {"machine", true, MachineText()},
                                {"cpu level", true, std::string(SimdLevelName(ActiveSimdLevel()))},
                                {"threads", true, std::to_string(context.engine.threads())},
-                               {"cuda", true, "not built in"},
+                               {"cuda", true, CudaText()},
+                               {"device", true, context.engine.device().name + ": " + context.engine.device().reason},
                                {"ffmpeg", true, FfmpegVersion()}};
   for (const PartStatus& part : context.engine.ModelStatus(context.Job("Checking the model"))) {
     const bool ok = part.state == PartState::kOk;

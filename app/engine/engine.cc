@@ -11,6 +11,7 @@
 #include "app/engine/library_upkeep.h"
 #include "app/engine/memory_report.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "vision/av/clip_cutter.h"
 #include "vision/av/video_reader.h"
 #include "vision/picture_io.h"
@@ -25,14 +26,6 @@ Result<WeightStore> ParseWeights(const std::string& text) {
   if (text == "bf16") return WeightStore::kBF16;
   if (text == "fp32") return WeightStore::kF32;
   return InvalidArgument("weights '" + text + "' is none of stored, bf16, fp32");
-}
-
-Status CheckDevice(const std::string& device) {
-  if (device == "auto" || device == "cpu") return Status::Ok();
-  if (device == "cuda" || device.rfind("cuda:", 0) == 0) {
-    return Unsupported("device '" + device + "': this build has no CUDA; use --device cpu");
-  }
-  return InvalidArgument("device '" + device + "' is none of auto, cpu, cuda[:N]");
 }
 
 // The kinds of work whose speed the library remembers.
@@ -65,18 +58,20 @@ Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 
 Result<std::unique_ptr<Engine>> Engine::Create(const EngineOptions& options) {
-  LV_RETURN_IF_ERROR(CheckDevice(options.device));
+  LV_ASSIGN_OR_RETURN(ComputeDevice device, ChooseDevice(options.device));
+  LogInfo("computing on " + device.name + ": " + device.reason);
   LV_ASSIGN_OR_RETURN(const WeightStore store, ParseWeights(options.weights));
   if (options.threads < 0 || options.threads > 1024) {
     return InvalidArgument("threads " + std::to_string(options.threads) + " is not in 0..1024");
   }
-  return std::unique_ptr<Engine>(new Engine(std::make_unique<Impl>(options, store)));
+  return std::unique_ptr<Engine>(new Engine(std::make_unique<Impl>(options, store, std::move(device))));
 }
 
 const fs::path& Engine::library_dir() const { return impl_->library_folder; }
 const fs::path& Engine::assets_dir() const { return impl_->folders.assets; }
 const fs::path& Engine::models_dir() const { return impl_->folders.parts; }
 int Engine::threads() const { return impl_->pool.threads(); }
+const ComputeDevice& Engine::device() const { return impl_->device; }
 
 std::vector<PartStatus> Engine::ModelStatus(const JobContext& job) { return impl_->model.Check(job); }
 

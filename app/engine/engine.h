@@ -25,6 +25,7 @@
 #include "app/engine/events.h"
 #include "app/engine/selftest.h"
 #include "app/engine/settings.h"
+#include "core/backend/device.h"
 #include "core/base/progress.h"
 #include "core/base/status.h"
 
@@ -45,6 +46,8 @@ class Engine {
   const std::filesystem::path& assets_dir() const;
   const std::filesystem::path& models_dir() const;
   int threads() const;
+  // Where it computes, and why there.
+  const ComputeDevice& device() const;
 
   // Every part of the model with size and SHA-256 (read in full only where size or mtime changed since it was last
   // checked). Never fails: a part that is missing or damaged says so.

@@ -44,6 +44,7 @@ Result<Session::Parts> Engine::Impl::Parts(const JobContext& job) {
   LV_ASSIGN_OR_RETURN(parts.text, model.Text(job));
   parts.arena = &arena;
   parts.pool = &pool;
+  parts.device = device;
   return parts;
 }
 

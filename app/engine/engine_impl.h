@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/engine/captioner.h"
@@ -17,6 +18,7 @@
 #include "app/engine/model.h"
 #include "app/engine/paths.h"
 #include "app/engine/session.h"
+#include "core/backend/device.h"
 #include "core/base/arena.h"
 #include "core/base/thread_pool.h"
 
@@ -26,8 +28,9 @@ namespace longview {
 std::string DraftVariant(const ModelConfig& config, const std::string& variant);
 
 struct Engine::Impl {
-  Impl(const EngineOptions& given, WeightStore store)
+  Impl(const EngineOptions& given, WeightStore store, ComputeDevice chosen)
       : options(given),
+        device(std::move(chosen)),
         library_folder(LibraryFolder(given.library)),
         folders{AssetsFolder(given.assets), PartsFolder(given.models)},
         pool(given.threads),
@@ -71,6 +74,7 @@ struct Engine::Impl {
                            const std::vector<CaptionSegment>& segments, bool resume);
 
   const EngineOptions options;
+  const ComputeDevice device;
   const std::filesystem::path library_folder;
   const ModelFolders folders;
   ThreadPool pool;

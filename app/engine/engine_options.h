@@ -27,7 +27,7 @@ struct EngineOptions {
   // ~/.local/share/longview/models.
   std::filesystem::path models;
   int threads = 0;                 // 0: the machine's cores
-  std::string device = "auto";     // auto, cpu; cuda[:N] is kUnsupported in a build without it
+  std::string device = "auto";     // auto, cpu, cuda[:N]: as ChooseDevice
   std::string weights = "stored";  // how weights are held: stored (quantised stay so), bf16, fp32
   // Called for what the user should know though the work goes on (library not writable, index rebuilt). May be empty.
   // From the thread that works.

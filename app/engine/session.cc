@@ -5,6 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include "attention/kernels/cuda/mla_backend.h"
+#include "core/base/log.h"
+
 namespace longview {
 
 Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<SessionVideo> videos,
@@ -175,6 +178,13 @@ Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> fra
   std::vector<size_t> layer_cuts = std::move(options.form.layer_cuts);
   options.form = plan_.form;
   if (!layer_cuts.empty()) options.form.layer_cuts = std::move(layer_cuts);
+  // A hook is one thread's, and so is what stands behind its device.
+  auto device = OpenMlaBackend(parts_.device);
+  if (device.ok()) {
+    options.device = std::move(device).value();
+  } else {
+    LogWarning(device.status().message() + "; attention stays with the processor");
+  }
   return CrossBlocks::Make(parts_.bridge, std::move(view), options, pool);
 }
 

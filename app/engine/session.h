@@ -21,6 +21,7 @@
 #include "attention/bridge/bridge_weights.h"
 #include "attention/bridge/cross_blocks.h"
 #include "attention/mla/frame_cache.h"
+#include "core/backend/device.h"
 #include "core/base/arena.h"
 #include "core/base/thread_pool.h"
 
@@ -54,6 +55,7 @@ class Session {
     TextPart text;
     Arena* arena = nullptr;      // of the caches; outlives the session
     ThreadPool* pool = nullptr;  // used while loading; may be null
+    ComputeDevice device;        // where latents are attended to
     StatesSource states;         // asked by mode states alone
     SessionRows rows = SessionRows::kAll;
   };

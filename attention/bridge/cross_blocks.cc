@@ -9,6 +9,8 @@
 
 #include "attention/bridge/retrieval_head.h"
 #include "attention/kernels/cross_attn_ref.h"
+#include "attention/kernels/cuda/mla_mirror.h"
+#include "core/base/log.h"
 #include "core/ops/elementwise.h"
 
 namespace longview {
@@ -41,14 +43,16 @@ struct CrossBlocks::Impl {
   CacheView view;
   CrossBlocksOptions options;
   ThreadPool* pool = nullptr;
-  std::vector<double> evidence;    // [frames]: sums over layers and rows
-  double rows_seen = 0.0;          // rows x layers that were summed
-  std::vector<CrossAttnRun> runs;  // of the vectors named by run_keys and run_values
+  std::vector<double> evidence;       // [frames]: sums over layers and rows
+  double rows_seen = 0.0;             // rows x layers that were summed
+  std::unique_ptr<MlaMirror> mirror;  // of the view, where a device attends to it
+  std::vector<CrossAttnRun> runs;     // of the vectors named by run_keys and run_values
   size_t run_keys = SIZE_MAX, run_values = SIZE_MAX;
   // Scratch of one call, kept because decoding calls once a layer and token.
   std::vector<float> x, q, q_time, q_c, states, sink, mixed, lse, mass, heads_out, wide;
   std::vector<float> group_q, group_time, group_sink, group_out;
 
+  Status MakeMirror();
   Status Attend(size_t layer, size_t rows);
   Status AttendAbsorbed(size_t layer, size_t rows);
   Status AttendProjected(size_t layer, size_t rows);
@@ -65,6 +69,27 @@ size_t CrossBlocks::Impl::CutOf(size_t layer) const {
   const CacheForm& form = options.form;
   if (!form.layer_cuts.empty()) return form.layer_cuts[layer];
   return form.latent == 0 ? weights->config.d_c : form.latent;
+}
+
+// The view on options.device, or why it is not there.
+Status CrossBlocks::Impl::MakeMirror() {
+  const BridgeConfig& c = weights->config;
+  if (options.reference || options.form.mode != CacheMode::kMla) {
+    return Unsupported("a device attends to latents that all layers share, not to mode " +
+                       std::string(CacheModeName(options.form.mode)));
+  }
+  const MlaLimits limits = options.device->Limits();
+  for (size_t layer = 0; layer < weights->cross.size(); ++layer) {
+    LV_RETURN_IF_ERROR(MlaMirror::Supports(limits, view.shape.store, CutOf(layer), c.d_r));
+  }
+  MlaMirrorOptions wanted;
+  wanted.store = view.shape.store;
+  wanted.latent_stride = view.shape.vectors[0];
+  wanted.d_r = c.d_r;
+  const std::vector<CrossAttnRun> all = view.Runs();
+  LV_ASSIGN_OR_RETURN(mirror, MlaMirror::Make(options.device, all, wanted));
+  LogDebug("attention on " + limits.name + (mirror->streams() ? ": the cache streams from host memory" : ""));
+  return Status::Ok();
 }
 
 // A call over vectors `keys` and `values`, which keep `width` numbers; queries and outputs are the caller's to set.
@@ -135,7 +160,7 @@ Status CrossBlocks::Impl::AttendAbsorbed(size_t layer, size_t rows) {
   params.q_c = q_c.data();
   params.out = mixed.data();
   if (!of_states) {
-    LV_RETURN_IF_ERROR(CrossAttn(params, options.kernel, pool));
+    LV_RETURN_IF_ERROR(mirror != nullptr ? mirror->Attend(params) : CrossAttn(params, options.kernel, pool));
     Unabsorb(w, cut, rows);
     CountMass(static_cast<double>(rows));
     return Status::Ok();
@@ -234,6 +259,11 @@ Result<std::unique_ptr<CrossBlocks>> CrossBlocks::Make(std::shared_ptr<const Bri
   impl->view = std::move(view);
   impl->options = options;
   impl->pool = pool;
+  if (options.device != nullptr && impl->view.tokens > 0) {
+    if (const Status status = impl->MakeMirror(); !status.ok()) {
+      LogInfo("attention stays with the processor: " + status.message());
+    }
+  }
   return std::unique_ptr<CrossBlocks>(new CrossBlocks(std::move(impl)));
 }
 

@@ -11,6 +11,7 @@
 #include "attention/bridge/cache_form.h"
 #include "attention/decoder/layer_hook.h"
 #include "attention/kernels/cross_attn.h"
+#include "attention/kernels/cuda/mla_backend.h"
 #include "attention/mla/cache_mode.h"
 #include "attention/mla/frame_cache.h"
 #include "core/base/status.h"
@@ -24,6 +25,9 @@ struct CrossBlocksOptions {
   // so that it exists at any length. What every form is held against; slow.
   bool reference = false;
   CrossAttnKernel kernel = CrossAttnKernel::kAuto;
+  // Where latents are attended to, for this hook alone; null: the processor. It takes a copy of the view. A form that
+  // it has no kernel for, or a view that it has no memory for, stays with the processor; the log says why.
+  std::shared_ptr<MlaBackend> device;
   double question_time_s = 0.0;  // t_q: the time that the question names, 0 where it names none
   bool collect_evidence = true;  // costs a few per cent of the sweep
 };

@@ -2,6 +2,7 @@
 #ifndef LONGVIEW_ATTENTION_KERNELS_CROSS_ATTN_REF_H_
 #define LONGVIEW_ATTENTION_KERNELS_CROSS_ATTN_REF_H_
 
+#include <cmath>
 #include <cstddef>
 
 #include "attention/kernels/params.h"
@@ -12,6 +13,11 @@ namespace longview {
 
 // The same contract as the fast kernels'. `params` must have passed CheckCrossAttn.
 void CrossAttnReference(const CrossAttnParams& params);
+
+// The share of a query's softmax that its sink leaves to the tokens, whose scores' log-sum-exp is `lse`.
+inline double CrossAttnKept(const CrossAttnParams& params, size_t query, double lse) {
+  return params.sink == nullptr ? 1.0 : 1.0 / (1.0 + std::exp(static_cast<double>(params.sink[query]) - lse));
+}
 
 // The latent (first params.d_c numbers) and the time key of token `token` of `run`, as float.
 void CrossAttnReadToken(const CrossAttnParams& params, const CrossAttnRun& run, size_t token, float* latent,

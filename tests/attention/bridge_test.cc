@@ -18,6 +18,8 @@
 #include "core/base/arena.h"
 #include "core/io/weights.h"
 #include "core/tensor/dtype.h"
+#include "tests/attention/emulated_mla.h"
+#include "tests/attention/mla_parity.h"
 #include "tests/support/compare.h"
 #include "tests/support/temp_folder.h"
 
@@ -199,6 +201,27 @@ TEST_F(BridgeTest, CrossBlocksAsInTraining) {
       EXPECT_NEAR(blocks->SinkShare(), 1.0 - evidence[0] - evidence[1], 2e-4);
       blocks->ResetEvidence();
       EXPECT_EQ(blocks->Evidence(), std::vector<double>(2, 0.0));
+    }
+  }
+}
+
+TEST_F(BridgeTest, ADeviceGivesTheProcessorsAnswer) {
+  for (const CacheStore store : {CacheStore::kBF16, CacheStore::kI8, CacheStore::kF32}) {
+    for (const size_t cut : {size_t{32}, size_t{64}}) {
+      CrossBlocksOptions options;
+      options.form = {CacheMode::kMla, store, cut};
+      const CacheView view = Cached(options.form);
+      const auto processor = Blocks(view, options);
+      const auto backend = std::make_shared<test::EmulatedMla>(test::TestLimits());
+      options.device = backend;
+      const auto device = Blocks(view, options);
+      const std::vector<float> expected = Through(processor.get());
+      const Difference d = Compare(Through(device.get()), expected);
+      EXPECT_GE(d.cosine, 0.9999) << CacheStoreName(store) << cut;
+      for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(device->Evidence()[i], processor->Evidence()[i], 5e-3);
+      // It holds bf16 and int8; the rest is the processor's, to the bit.
+      EXPECT_EQ(backend->sweeps, store == CacheStore::kF32 ? 0u : 2u);
+      EXPECT_EQ(d.max_error == 0.0, store == CacheStore::kF32);
     }
   }
 }

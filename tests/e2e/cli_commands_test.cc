@@ -29,7 +29,8 @@ TEST_F(CliCommands, UsageErrorsAreOneLineAndAHint) {
     EXPECT_EQ(LineCount(outcome.err), 2u) << outcome.err;
     EXPECT_NE(outcome.err.find("--help"), std::string::npos);
   }
-  EXPECT_EQ(Run({"info", CliEnvironment::Clip().string(), "--device", "cuda:1"}).exit_code, 2);
+  // Without CUDA in the build 2, without such a GPU in the machine 3.
+  EXPECT_GE(Run({"info", CliEnvironment::Clip().string(), "--device", "cuda:99"}).exit_code, 2);
   EXPECT_EQ(Run({"--help"}).exit_code, 0);
   EXPECT_EQ(Run({"ask", "--help"}).exit_code, 0);
 }
@@ -203,7 +204,7 @@ TEST_F(CliCommands, ModelsAndDoctor) {
     names.insert(check["name"].get<std::string>());
   }
   for (const char* name :
-       {"machine", "cpu level", "cuda", "ffmpeg", "library", "model vit", "model text", "model bridge"}) {
+       {"machine", "cpu level", "cuda", "device", "ffmpeg", "library", "model vit", "model text", "model bridge"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
   EXPECT_NE(Run({"doctor"}).out.find("All is well."), std::string::npos);

@@ -121,8 +121,8 @@ TEST_F(EngineModel, APartOfTheWrongShapeIsRefused) {
 
 TEST_F(EngineModel, OptionsThatCannotBeAreRefused) {
   EngineOptions options = Options(folder_ / "library");
-  options.device = "cuda:0";
-  EXPECT_EQ(Engine::Create(options).status().code(), StatusCode::kUnsupported);
+  options.device = "cuda:99";  // no build, or no such GPU
+  EXPECT_FALSE(Engine::Create(options).ok());
   options.device = "tpu";
   EXPECT_EQ(Engine::Create(options).status().code(), StatusCode::kInvalidArgument);
   options.device = "cpu";

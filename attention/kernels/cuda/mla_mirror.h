@@ -1,0 +1,119 @@
+// MlaMirror: a copy of a latent cache on a device, and attention over it.
+//
+// The frames' tokens are laid one behind the other in pages (mla_call.h). A cache that fits lies in the device's
+// memory; a larger one stays in pinned host memory and goes through two buffers on the device, one being filled while
+// the other is attended to.
+#ifndef LONGVIEW_ATTENTION_KERNELS_CUDA_MLA_MIRROR_H_
+#define LONGVIEW_ATTENTION_KERNELS_CUDA_MLA_MIRROR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "attention/kernels/cuda/mla_backend.h"
+#include "attention/kernels/cuda/mla_call.h"
+#include "attention/kernels/params.h"
+#include "core/base/status.h"
+
+namespace longview {
+
+struct MlaMirrorOptions {
+  CacheStore store = CacheStore::kBF16;  // bf16 or int8
+  size_t latent_stride = 128;            // numbers kept of a latent, the most that a call may use
+  size_t d_r = 32;
+  size_t memory_bytes = SIZE_MAX;  // of the device that the mirror may take at most; pages beyond it are streamed
+  uint32_t stages = 2;             // tiles that a block has on their way or in use, 2 or 3
+  size_t share_bytes = size_t{256} << 20;  // for the shares of runs; queries that need more go one batch after another
+};
+
+// Memory of a backend.
+class MlaBuffer {
+ public:
+  MlaBuffer() = default;
+  MlaBuffer(MlaBuffer&& other) noexcept;
+  MlaBuffer& operator=(MlaBuffer&& other) noexcept;
+  ~MlaBuffer();
+  static Result<MlaBuffer> Make(std::shared_ptr<MlaBackend> backend, MlaBackend::Memory memory, size_t bytes);
+
+  template <class T>
+  T* As(size_t byte_offset = 0) const {
+    return reinterpret_cast<T*>(static_cast<std::byte*>(data_) + byte_offset);
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<MlaBackend> backend_;
+  MlaBackend::Memory memory_ = MlaBackend::Memory::kDevice;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+// One thread at a time; several mirrors may share a backend on that thread.
+class MlaMirror {
+ public:
+  // Why attention with latents of `d_c` numbers over such a cache cannot run on a device with `limits`; ok where it
+  // can.
+  static Status Supports(const MlaLimits& limits, CacheStore store, size_t d_c, size_t d_r);
+
+  // Copies the tokens of `runs`, which are not needed afterwards; their values must not lie apart, and where they have
+  // scales the store must be int8 (kUnsupported). kResource where neither device nor pinned memory suffices.
+  static Result<std::unique_ptr<MlaMirror>> Make(std::shared_ptr<MlaBackend> backend,
+                                                 std::span<const CrossAttnRun> runs, const MlaMirrorOptions& options);
+  ~MlaMirror();
+
+  // CrossAttn over the mirrored runs: the call's own `runs` and `run_count` are not looked at, run_mass has a number
+  // for each mirrored run. kUnsupported as Supports; kInvalidArgument where sizes do not fit the mirror.
+  Status Attend(const CrossAttnParams& params);
+
+  // Attend, and then what it asks of the device again, `times` times without waiting in between: the seconds that each
+  // takes there. For measurements; the results are Attend's.
+  Result<double> SecondsOf(const CrossAttnParams& params, size_t times);
+
+  uint32_t tokens() const { return tokens_; }
+  // Whether the pages stream from host memory.
+  bool streams() const { return streams_; }
+  // Calls that were replayed from a recording (a CUDA graph) rather than launched piece by piece.
+  size_t replays() const { return replays_; }
+
+ private:
+  // What one sweep and its merge need, in the device's memory.
+  struct Work;
+  struct Plan;
+
+  MlaMirror(std::shared_ptr<MlaBackend> backend, const MlaMirrorOptions& options);
+  Status Fill(std::span<const CrossAttnRun> runs);
+  Status MakeSegments(uint32_t tile_tokens);
+  Status MakePages();
+  void PackPage(std::span<const CrossAttnRun> runs, size_t* run, uint32_t* token, std::byte* page) const;
+  Status Check(const CrossAttnParams& params) const;
+  Status AttendBatch(const CrossAttnParams& params, size_t first, size_t count, float mass_share);
+  Plan MakePlan(const CrossAttnParams& params, size_t count) const;
+  Status Reserve(const Plan& plan);
+  Status Launch(const Plan& plan);
+  Status LaunchStream(const Plan& plan, MlaCall call);
+
+  const std::shared_ptr<MlaBackend> backend_;
+  const MlaMirrorOptions options_;
+  const MlaLimits limits_;
+  uint32_t tokens_ = 0;
+  uint32_t run_count_ = 0;
+  uint32_t page_count_ = 0;
+  size_t page_bytes_ = 0;
+  bool streams_ = false;
+  uint32_t slot_pages_ = 0;    // pages of a slot, where they stream
+  MlaBuffer pages_;            // all of them, on the device or pinned
+  MlaBuffer slots_;            // two of slot_pages_
+  MlaBuffer tables_;           // pointers to the pages, or to those of slot 0 and then slot 1
+  uint32_t segment_tile_ = 0;  // tokens of the tiles that the segments were made for; 0: none yet
+  uint32_t segment_count_ = 0;
+  std::vector<uint32_t> run_tokens_;
+  MlaBuffer segments_, tile_segments_, run_segments_;
+  std::unique_ptr<Work> work_;
+  size_t replays_ = 0;
+};
+
+}  // namespace longview
+
+#endif  // LONGVIEW_ATTENTION_KERNELS_CUDA_MLA_MIRROR_H_

@@ -1,0 +1,134 @@
+// How fast attention on the GPU is: a line for each number, "name value unit", for tools/gpu_check. Every number is the
+// median of seven measurements.
+//   gpu_bench [NAME...]   only the measurements whose names begin so
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/kernels/cuda/cuda_mla.h"
+#include "attention/kernels/cuda/mla_mirror.h"
+
+namespace longview {
+namespace {
+
+constexpr size_t kHeads = 9, kDc = 128, kDr = 32, kFrameTokens = 64;
+
+struct Measurement {
+  const char* name;
+  CacheStore store;
+  size_t rows;
+  size_t tokens;
+  uint32_t stages;
+  bool streams;  // from pinned memory, whatever fits
+};
+
+constexpr size_t kMillion = size_t{1} << 20, kThousand = size_t{1} << 10;
+constexpr Measurement kMeasurements[] = {
+    {"decode_bf16_4m", CacheStore::kBF16, 1, 4 * kMillion, 2, false},
+    {"decode_bf16_4m_three_stages", CacheStore::kBF16, 1, 4 * kMillion, 3, false},
+    {"decode_int8_4m", CacheStore::kI8, 1, 4 * kMillion, 2, false},
+    {"decode_bf16_16k", CacheStore::kBF16, 1, 16 * kThousand, 2, false},
+    {"prompt_bf16_256k", CacheStore::kBF16, 16, 256 * kThousand, 2, false},
+    {"decode_bf16_10h", CacheStore::kBF16, 1, 36000 * 256, 2, false},
+    {"decode_bf16_4m_streamed", CacheStore::kBF16, 1, 4 * kMillion, 2, true},
+};
+
+// A frame's rows, which every frame of the cache repeats: speed does not depend on the numbers.
+struct Frames {
+  std::vector<uint8_t> latents, keys;
+  std::vector<float> scales;
+  std::vector<CrossAttnRun> runs;
+
+  Frames(CacheStore store, size_t tokens) {
+    std::mt19937 random(1);
+    latents.resize(kFrameTokens * kDc * CacheStoreNumberBytes(store));
+    keys.resize(kFrameTokens * kDr * 2);
+    scales.assign(kFrameTokens, 0.01f);
+    // bf16 between 0.25 and 2 in size: bytes at random but for the upper half of each number.
+    for (uint8_t& byte : latents) byte = static_cast<uint8_t>(random());
+    for (uint8_t& byte : keys) byte = static_cast<uint8_t>(random());
+    if (store == CacheStore::kBF16) Tame(&latents);
+    Tame(&keys);
+    CrossAttnRun run;
+    run.latents = latents.data();
+    run.keys = keys.data();
+    run.scales = store == CacheStore::kI8 ? scales.data() : nullptr;
+    run.tokens = kFrameTokens;
+    run.d_c = run.latent_stride = kDc;
+    runs.assign(tokens / kFrameTokens, run);
+  }
+
+  static void Tame(std::vector<uint8_t>* bytes) {
+    for (size_t i = 1; i < bytes->size(); i += 2) (*bytes)[i] = static_cast<uint8_t>(0x3E | ((*bytes)[i] & 0x81));
+  }
+};
+
+Result<double> MedianSeconds(const Measurement& m) {
+  LV_ASSIGN_OR_RETURN(const auto backend, OpenCudaMla(0));
+  const Frames frames(m.store, m.tokens);
+  MlaMirrorOptions options;
+  options.store = m.store;
+  options.latent_stride = kDc;
+  options.d_r = kDr;
+  options.stages = m.stages;
+  if (m.streams) options.memory_bytes = size_t{128} << 20;
+  LV_ASSIGN_OR_RETURN(const auto mirror, MlaMirror::Make(backend, frames.runs, options));
+  const size_t queries = m.rows * kHeads;
+  std::mt19937 random(2);
+  std::normal_distribution<float> normal;
+  std::vector<float> q_c(queries * kDc), q_r(queries * kDr), out(queries * kDc), lse(queries);
+  for (float& v : q_c) v = normal(random);
+  for (float& v : q_r) v = normal(random);
+  CrossAttnParams params;
+  params.q_c = q_c.data();
+  params.q_r = q_r.data();
+  params.queries = queries;
+  params.d_c = kDc;
+  params.d_r = kDr;
+  params.scale = 0.1f / std::sqrt(96.0f);
+  params.store = m.store;
+  params.out = out.data();
+  params.lse = lse.data();
+  std::vector<double> seconds;
+  for (int i = 0; i < 7; ++i) {
+    LV_ASSIGN_OR_RETURN(const double one, mirror->SecondsOf(params, m.tokens > kMillion ? 5 : 100));
+    seconds.push_back(one);
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + 3, seconds.end());
+  return seconds[3];
+}
+
+void Print(const Measurement& m, double seconds) {
+  const double tokens = static_cast<double>(m.tokens);
+  const double bytes = tokens * static_cast<double>(CacheStoreVectorBytes(m.store, kDc) + 2 * kDr);
+  const double flop = 2.0 * static_cast<double>(m.rows * kHeads) * static_cast<double>(2 * kDc + kDr) * tokens;
+  std::printf("%s_us %.3f us\n%s_tb_s %.4f TB/s\n%s_tflop_s %.2f TFLOP/s\n", m.name, seconds * 1e6, m.name,
+              bytes / seconds * 1e-12, m.name, flop / seconds * 1e-12);
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace longview
+
+int main(int argc, char** argv) {
+  bool failed = false;
+  for (const longview::Measurement& m : longview::kMeasurements) {
+    const bool wanted = argc == 1 || std::any_of(argv + 1, argv + argc, [&](const char* name) {
+                          return std::string_view(m.name).starts_with(name);
+                        });
+    if (!wanted) continue;
+    const auto seconds = longview::MedianSeconds(m);
+    if (seconds.ok()) {
+      longview::Print(m, *seconds);
+    } else {
+      std::fprintf(stderr, "%s: %s\n", m.name, seconds.status().message().c_str());
+      failed = true;
+    }
+  }
+  return failed ? 1 : 0;
+}
