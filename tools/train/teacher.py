@@ -6,7 +6,8 @@
 A text decoder of two layers costs a fiftieth of the frozen one, so that it reads every caption a dozen times while the frozen one reads
 it once. Encoder and compression are the bridge's own and learn with it. First the captions of people, a token at a time; then the
 teacher's own captions by what CIDEr-D says of them (self-critical training, Rennie et al. 2017, the mean of the other samples
-as the baseline: Luo 2020). Writes WORK/teacher.pt; train.py takes its encoder (--init) and its captions (--teacher).
+as the baseline: Luo 2020). Writes WORK/teacher.pt and goes on from it with more minutes; train.py --teacher takes its encoder, its
+captions and its probabilities.
 """
 import argparse
 import collections
@@ -237,7 +238,8 @@ def main():
     if os.path.exists(path):
         ck = torch.load(path)
         net.load_state_dict(ck["net"])
-        average, step, minutes, log = ck["average"], ck["step"], ck["minutes"], ck["log"]
+        average = {k: v.float() for k, v in ck["average"].items()}
+        step, minutes, log = ck["step"], ck["minutes"], ck["log"]
     else:
         if args.init:
             ck = torch.load(args.init)
