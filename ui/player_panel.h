@@ -8,6 +8,7 @@
 #include <QWidget>
 
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 class QSlider;
 class QToolButton;
@@ -46,8 +47,8 @@ class PlayerPanel : public QWidget {
   void changeEvent(QEvent* event) override;
 
  private:
-  QToolButton* addButton(class QHBoxLayout* row, const QString& icon, void (PlayerPanel::*slot)());
-  void buildControls(class QHBoxLayout* row);
+  QToolButton* addButton(QHBoxLayout* row, const QString& icon, void (PlayerPanel::*slot)());
+  void buildControls(QHBoxLayout* row);
   void retranslate();
   void togglePause();
   void stepBack();

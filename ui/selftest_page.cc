@@ -197,7 +197,7 @@ void SelfTestPage::run() {
     });
   };
   job_ = bridge_->start<SelfTestReport>(Lane::kMeasure, tr("Self-test"), this, work,
-                                        [this](Result<SelfTestReport> report) {
+                                        [this](const Result<SelfTestReport>& report) {
                                           job_ = 0;
                                           finish(report);
                                         });

@@ -132,6 +132,7 @@ std::vector<size_t> Session::FramesNear(double time_s, size_t count) const {
   std::sort(order.begin(), order.end());
   order.resize(std::min(count, order.size()));
   std::vector<size_t> found;
+  found.reserve(order.size());
   for (const auto& [distance, index] : order) found.push_back(index);
   std::sort(found.begin(), found.end());
   return found;

@@ -47,8 +47,8 @@ struct TestFrame {
     frame.end_s = frame.time_s + 0.5;
     frame.flags = static_cast<uint32_t>(index * 7);
     frame.tokens = 1 + static_cast<uint32_t>(index % 3);
-    latents.resize(frame.tokens * kDc);
-    keys.resize(frame.tokens * kDr);
+    latents.resize(size_t{frame.tokens} * kDc);
+    keys.resize(size_t{frame.tokens} * kDr);
     for (auto& v : latents) v = static_cast<uint16_t>(random());
     for (auto& v : keys) v = static_cast<uint16_t>(random());
     for (uint32_t i = 0; i < kWidth; ++i) retrieval.push_back(static_cast<float>(random() % 1000));
@@ -65,6 +65,7 @@ Status AppendFrames(CacheFileWriter* writer, size_t first, size_t count) {
   std::vector<TestFrame> frames;
   for (size_t i = first; i < first + count; ++i) frames.emplace_back(i);
   std::vector<CacheFileFrame> list;
+  list.reserve(frames.size());
   // Moved vectors keep their buffers, so the spans still hold.
   for (const TestFrame& f : frames) list.push_back(f.frame);
   return writer->Append(list);

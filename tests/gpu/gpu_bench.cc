@@ -34,7 +34,7 @@ constexpr Measurement kMeasurements[] = {
     {"decode_int8_4m", CacheStore::kI8, 1, 4 * kMillion, 2, false},
     {"decode_bf16_16k", CacheStore::kBF16, 1, 16 * kThousand, 2, false},
     {"prompt_bf16_256k", CacheStore::kBF16, 16, 256 * kThousand, 2, false},
-    {"decode_bf16_10h", CacheStore::kBF16, 1, 36000 * 256, 2, false},
+    {"decode_bf16_10h", CacheStore::kBF16, 1, size_t{36000} * 256, 2, false},
     {"decode_bf16_4m_streamed", CacheStore::kBF16, 1, 4 * kMillion, 2, true},
 };
 

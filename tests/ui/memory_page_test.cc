@@ -25,7 +25,7 @@ class TableSource : public CompareSource {
       row.name = QStringLiteral("mode %1").arg(i);
       row.cache.mode = i == 0 ? "mla" : "mha";
       row.bytes_per_token = 100.0 * (i + 1);
-      row.predicted_bytes = 1000u * static_cast<unsigned>(i + 1);
+      row.predicted_bytes = uint64_t{1000} * static_cast<unsigned>(i + 1);
       row.bytes = row.predicted_bytes;
       row.measured = true;
       row.hours_bytes = {6510000000u, 19500000000u, 65000000000u};
