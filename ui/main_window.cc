@@ -31,6 +31,7 @@
 #include "ui/mpv_player.h"
 #include "ui/player_panel.h"
 #include "ui/player_view.h"
+#include "ui/progress_bar.h"
 #include "ui/search_pane.h"
 #include "ui/thumbnail_store.h"
 #include "ui/timeline_widget.h"
@@ -241,9 +242,7 @@ void MainWindow::connectJobs() {
     if (!busy) return;
     // A long name is cut in its middle, so that the bar keeps its place.
     job_text_->setText(fontMetrics().elidedText(jobs_->activeTitle(), Qt::ElideMiddle, 320));
-    const double share = jobs_->activeShare();
-    job_bar_->setRange(0, share < 0.0 ? 0 : 1000);
-    if (share >= 0.0) job_bar_->setValue(static_cast<int>(share * 1000.0));
+    showShare(job_bar_, jobs_->activeShare());
   });
   connect(bridge_, &EngineBridge::warned, this,
           [this](const QString& text) { statusBar()->showMessage(text.simplified(), 10000); });

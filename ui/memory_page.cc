@@ -20,6 +20,7 @@
 #include "ui/compare_model.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
+#include "ui/progress_bar.h"
 #include "ui/table_columns.h"
 
 namespace longview::ui {
@@ -52,9 +53,7 @@ MemoryPage::MemoryPage(EngineBridge* bridge, AppSettings* settings, std::shared_
   plan_timer_.setInterval(60);
   connect(&plan_timer_, &QTimer::timeout, this, &MemoryPage::plan);
   connect(bridge_, &EngineBridge::jobProgressed, this, [this](quint64 id, double done, double total) {
-    if (id != job_) return;
-    progress_->setRange(0, total > 0.0 ? 1000 : 0);
-    if (total > 0.0) progress_->setValue(static_cast<int>(done / total * 1000.0));
+    if (id == job_) showShare(progress_, total > 0.0 ? done / total : -1.0);
   });
   updateEnabled();
   planSoon();
@@ -183,7 +182,7 @@ void MemoryPage::plan() {
 void MemoryPage::measure() {
   const SamplingSettings sampling = settings_->sampling();
   status_->hide();
-  progress_->setRange(0, 0);
+  showShare(progress_, -1.0);
   const auto work = [this, source = source_, video = video_, sampling](const EngineBridge::Call& call) -> Result<bool> {
     LV_RETURN_IF_ERROR(source->measure(call.engine, video, sampling, call.job,
                                        [&](const ModeRow& row) { call.post([this, row] { model_->put(row); }); }));

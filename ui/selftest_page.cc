@@ -22,6 +22,7 @@
 #include "ui/app_settings.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
+#include "ui/progress_bar.h"
 #include "ui/selftest_model.h"
 
 namespace longview::ui {
@@ -57,9 +58,7 @@ SelfTestPage::SelfTestPage(EngineBridge* bridge, AppSettings* settings, const QS
   buildMap(column);
   buildActions(column);
   connect(bridge_, &EngineBridge::jobProgressed, this, [this](quint64 id, double done, double total) {
-    if (id != job_) return;
-    progress_->setRange(0, total > 0.0 ? 1000 : 0);
-    if (total > 0.0) progress_->setValue(static_cast<int>(done / total * 1000.0));
+    if (id == job_) showShare(progress_, total > 0.0 ? done / total : -1.0);
   });
   showSum();
   updateEnabled();
@@ -184,7 +183,7 @@ void SelfTestPage::run() {
   model_->start(options.lengths_s, options.depths);
   showSum();
   status_->hide();
-  progress_->setRange(0, 0);
+  showShare(progress_, -1.0);
   const auto work = [this, video = video_, folder = folder_->text(),
                      options](const EngineBridge::Call& call) -> Result<SelfTestReport> {
     SelfTestOptions own = options;

@@ -148,4 +148,13 @@ void UiFixture::openAndRead(MainWindow* window, const QString& path) {
   ASSERT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }));
 }
 
+void UiFixture::closeQuickly(const std::string& when) {
+  QElapsedTimer clock;
+  clock.start();
+  window_->close();
+  window_.reset();
+  bridge_.reset();
+  EXPECT_LT(clock.elapsed(), 10000) << "closed " << when;
+}
+
 }  // namespace longview::ui::test

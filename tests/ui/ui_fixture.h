@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "tests/support/temp_folder.h"
 #include "ui/app_settings.h"
@@ -63,6 +64,8 @@ class UiFixture : public ::testing::Test {
   MainWindow* makeWindow();
   // Opens the clip and waits until it is read.
   void openAndRead(MainWindow* window, const QString& path);
+  // Closes the window and ends the engine, whatever they are doing; `when` tells which closing failed to be quick.
+  void closeQuickly(const std::string& when);
 
   longview::TempFolder folder_;
   std::unique_ptr<AppSettings> settings_;

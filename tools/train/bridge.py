@@ -2,6 +2,7 @@
 
 The names of the parameters are those of the exported file; the maths is that of the product (attention/bridge).
 """
+import contextlib
 import math
 import os
 
@@ -42,6 +43,15 @@ def pooled_features(work, name, pool):
         parts = [pool_tokens(torch.from_numpy(np.array(vit[i:i + 200])).float(), pool).half() for i in range(0, len(vit), 200)]
         torch.save(torch.cat(parts), path)
     return torch.load(path, mmap=True)
+
+
+@contextlib.contextmanager
+def averaged(module, average):
+    """Within it the module has its running average for weights."""
+    kept = {k: v.clone() for k, v in module.state_dict().items()}
+    module.load_state_dict(average)
+    yield
+    module.load_state_dict(kept)
 
 
 class EncoderLayer(nn.Module):

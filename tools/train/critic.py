@@ -19,9 +19,9 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import Bridge, pooled_features
+from bridge import Bridge, averaged, pooled_features
 from decoder import Decoder, Packing
-from train import Batches, Text, answer_tokens, evaluate, of_average, read_on, tape, upper
+from train import Batches, Text, answer_tokens, evaluate, read_on, tape, upper
 from words import some_tokens
 
 
@@ -91,7 +91,8 @@ def main():
         os.replace(path + ".tmp", path)
 
     def measure(names):
-        result, answers = of_average(bridge, average, evaluate, dec, text, pooled["dev"][:len(names)], names, captions)
+        with averaged(bridge, average):
+            result, answers = evaluate(dec, bridge, text, pooled["dev"][:len(names)], names, captions)
         log.append(dict(critic_step=step, critic_minutes=round(minutes, 1), **result))
         print("dev", log[-1], *list(answers.items())[:6], sep="\n   ", flush=True)
 

@@ -24,7 +24,7 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import SHAPE, Compress, FrameEncoder, WordHead, pooled_features
+from bridge import SHAPE, Compress, FrameEncoder, WordHead, averaged, pooled_features
 from decoder import Decoder
 from words import WORDS, few_tokens, word_loss, word_targets
 
@@ -110,10 +110,11 @@ class Teacher(nn.Module):
 class Captions:
     """The captions of pictures as rows of the teacher's own token numbers."""
 
-    def __init__(self, dec, names, captions, least=3):
+    def __init__(self, dec, names, captions, tokens=None, least=3):
+        """tokens: the decoder's tokens to number; where None those that stand in the captions `least` times."""
         coded = {n: [dec.encode(t) for t in captions[n] if t] for n in names}
         count = collections.Counter(t for texts in coded.values() for ids in texts for t in ids)
-        self.tokens = sorted(t for t, c in count.items() if c >= least)
+        self.tokens = sorted(t for t, c in count.items() if c >= least) if tokens is None else tokens
         self.number = {t: i + 1 for i, t in enumerate(self.tokens)}
         self.dec = dec
         self.rows = {n: [self.row(ids) for ids in texts] for n, texts in coded.items()}
@@ -141,9 +142,7 @@ class Guide:
     """A finished teacher, for train.py: its captions of photographs, and its probabilities of each token of others' captions."""
 
     def __init__(self, ck, dec):
-        self.dec, self.told = dec, Captions(dec, [], {})
-        self.told.tokens = ck["tokens"]
-        self.told.number = {t: i + 1 for i, t in enumerate(ck["tokens"])}
+        self.told = Captions(dec, [], {}, ck["tokens"])
         self.net = network(dec, ck["tokens"], len(ck["net"]["head.bias"]))
         self.net.load_state_dict(ck["average"])
         self.net.eval().requires_grad_(False)
@@ -227,9 +226,7 @@ def main():
     captions, lists = D.read_captions(folder), D.read_lists(folder)
     dec = Decoder(args.gguf)
     told = Captions(dec, lists["train"], captions)
-    asked = Captions(dec, lists["dev"], captions)
-    asked.tokens, asked.number = told.tokens, told.number
-    asked.rows = {n: [told.row(dec.encode(t)) for t in captions[n] if t] for n in lists["dev"]}
+    asked = Captions(dec, lists["dev"], captions, told.tokens)
     pooled = {split: pooled_features(args.work, split, SHAPE["pool"]) for split in ("train", "dev")}
     vocabulary, targets = word_targets(lists["train"], captions)
     net = network(dec, told.tokens, len(vocabulary), args.drop, targets.mean(0))
@@ -255,19 +252,17 @@ def main():
 
     @torch.no_grad()
     def measure(count):
-        kept = {k: v.clone() for k, v in net.state_dict().items()}
-        net.load_state_dict(average)
-        net.eval()
         said, total, tokens = {}, 0.0, 0
-        for first in range(0, count, 100):
-            names = lists["dev"][first:first + 100]
-            c = latents("dev", torch.arange(first, first + len(names)))
-            read, target = asked.batch([asked.rows[n][:1] for n in names])
-            total += float(F.cross_entropy(net["teacher"].logits(net["teacher"].read(read, c)).flatten(0, 2), target.flatten(), reduction="sum"))
-            tokens += int((target >= 0).sum())
-            said.update(zip(names, (told.text(r[0]) for r in net["teacher"].say(c))))
+        net.eval()
+        with averaged(net, average):
+            for first in range(0, count, 100):
+                names = lists["dev"][first:first + 100]
+                c = latents("dev", torch.arange(first, first + len(names)))
+                read, target = asked.batch([asked.rows[n][:1] for n in names])
+                total += float(F.cross_entropy(net["teacher"].logits(net["teacher"].read(read, c)).flatten(0, 2), target.flatten(), reduction="sum"))
+                tokens += int((target >= 0).sum())
+                said.update(zip(names, (told.text(r[0]) for r in net["teacher"].say(c))))
         net.train()
-        net.load_state_dict(kept)
         cider, _ = metrics.cider(said, captions)
         common = collections.Counter(said.values()).most_common(1)[0][1] / count
         log.append(dict(step=step, minutes=round(minutes, 1), loss=total / tokens, cider=cider, bleu4=metrics.bleu4(said, captions), commonest=common))
@@ -282,14 +277,17 @@ def main():
     opt = torch.optim.AdamW([dict(params=[p for p in learned if p.ndim >= 2], weight_decay=0.05),
                              dict(params=[p for p in learned if p.ndim < 2], weight_decay=0.0)], lr=args.lr, betas=(0.9, 0.98), fused=True)
     scorer = metrics.Cider({n: captions[n] for n in lists["train"]})
-    running, last = None, minutes
+    running, last = {}, minutes  # of the loss and, by critic, of the reward
     net.train()
     while minutes < args.minutes + args.critic_minutes:
         began = time.time()
         critic = minutes >= args.minutes
-        left = 1.0 - minutes / args.minutes
+        if critic:
+            pace = 0.1 * (1.05 - (minutes - args.minutes) / args.critic_minutes)
+        else:
+            pace = min(1.0, (step + 1) / 100, 0.05 + 1.9 * (1.0 - minutes / args.minutes))
         for g in opt.param_groups:
-            g["lr"] = args.lr * (min(1.0, (step + 1) / 100, 0.05 + 1.9 * left) if not critic else 0.1 * (1.05 - (minutes - args.minutes) / args.critic_minutes))
+            g["lr"] = args.lr * pace
         if len(order) < args.pictures:
             order = rng.sample(range(len(targets)), len(targets))
         picked, order = order[:args.pictures], order[args.pictures:]
@@ -322,9 +320,9 @@ def main():
             torch._foreach_lerp_(list(average.values()), list(net.state_dict().values()), 1 - min(0.995, 1 - 10 / (step + 20)))
         step += 1
         minutes += (time.time() - began) / 60
-        running = value if running is None or (critic and minutes - (time.time() - began) / 60 < args.minutes) else 0.97 * running + 0.03 * value
+        running[critic] = 0.97 * running.get(critic, value) + 0.03 * value
         if step % 50 == 0:
-            print(f"step {step} min {minutes:.1f} {'reward' if critic else 'loss'} {running:.4f} {time.time() - began:.2f}s", flush=True)
+            print(f"step {step} min {minutes:.1f} {'reward' if critic else 'loss'} {running[critic]:.4f} {time.time() - began:.2f}s", flush=True)
         if minutes - last > 5:
             last = minutes
             measure(300)

@@ -20,7 +20,7 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import SHAPE, Bridge, WordHead, pooled_features
+from bridge import SHAPE, Bridge, WordHead, averaged, pooled_features
 from decoder import Decoder, Packing, Prompts
 from questions import Examiner, may_show
 from teacher import load as load_teacher
@@ -181,15 +181,6 @@ def caption_loss(dec, bridge, text, pooled, names, captions):
         total += float(F.cross_entropy(F.linear(h, dec.embed), target, reduction="sum"))
         count += len(target)
     return total / count
-
-
-def of_average(bridge, average, measure, *rest):
-    """What measure(dec, bridge, ...) finds for the running average instead of the weights; rest: dec, then what follows bridge."""
-    kept = {k: v.clone() for k, v in bridge.state_dict().items()}
-    bridge.load_state_dict(average)
-    found = measure(rest[0], bridge, *rest[1:])
-    bridge.load_state_dict(kept)
-    return found
 
 
 def tape(rng, k):
@@ -359,7 +350,8 @@ def main():
         average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
 
     def measure(names):
-        result, answers = of_average(bridge, average, evaluate, dec, text, pooled["dev"][:len(names)], names, captions)
+        with averaged(bridge, average):
+            result, answers = evaluate(dec, bridge, text, pooled["dev"][:len(names)], names, captions)
         log.append(dict(step=step, minutes=round(minutes, 1), loss=running, **result))
         print("dev", json.dumps(log[-1]), *list(answers.items())[:6], sep="\n   ", flush=True)
 
@@ -422,7 +414,8 @@ def main():
             print(f"step {step} min {minutes:.1f} loss {running:.4f} words {float(told.detach()):.2f} lr {lr:.2e} k {k} {time.time() - t0:.2f}s", flush=True)
         if step % 100 == 0:
             save(ckpt_path)
-            print(f"step {step} dev loss {of_average(bridge, average, caption_loss, dec, text, pooled['dev'], lists['dev'][:300], captions):.4f}", flush=True)
+            with averaged(bridge, average):
+                print(f"step {step} dev loss {caption_loss(dec, bridge, text, pooled['dev'], lists['dev'][:300], captions):.4f}", flush=True)
         if step % 500 == 0:
             text.save(lower_path)
         if args.eval_every and minutes - last_eval >= args.eval_every:
