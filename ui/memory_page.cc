@@ -170,10 +170,10 @@ void MemoryPage::plan() {
       [source = source_, bytes, seconds](const EngineBridge::Call& call) {
         return source->plan(call.engine, bytes, seconds);
       },
-      [this, bytes](Result<BudgetOffer> offer) {
+      [this, bytes](const Result<BudgetOffer>& offer) {
         if (bytes != budgetBytes()) return;  // the slider went on
         offer_.reset();
-        if (offer.ok()) offer_ = std::move(offer).value();
+        if (offer.ok()) offer_ = offer.value();
         offer_text_->setText(offer_ ? offer_->text : failureText(offer.status()));
         take_->setEnabled(offer_.has_value());
       });
@@ -188,14 +188,15 @@ void MemoryPage::measure() {
                                        [&](const ModeRow& row) { call.post([this, row] { model_->put(row); }); }));
     return true;
   };
-  job_ = bridge_->start<bool>(Lane::kMeasure, tr("Measuring the cache modes"), this, work, [this](Result<bool> done) {
-    job_ = 0;
-    if (!done.ok()) {
-      status_->setText(failureText(done.status()));
-      status_->show();
-    }
-    updateEnabled();
-  });
+  job_ = bridge_->start<bool>(Lane::kMeasure, tr("Measuring the cache modes"), this, work,
+                              [this](const Result<bool>& done) {
+                                job_ = 0;
+                                if (!done.ok()) {
+                                  status_->setText(failureText(done.status()));
+                                  status_->show();
+                                }
+                                updateEnabled();
+                              });
   updateEnabled();
 }
 

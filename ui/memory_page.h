@@ -15,6 +15,7 @@ class QPushButton;
 class QSlider;
 class QSpinBox;
 class QTableView;
+class QVBoxLayout;
 
 namespace longview::ui {
 
@@ -40,8 +41,8 @@ class MemoryPage : public QWidget {
   void samplingChosen();
 
  private:
-  void buildTable(class QVBoxLayout* column);
-  void buildBudget(class QVBoxLayout* column);
+  void buildTable(QVBoxLayout* column);
+  void buildBudget(QVBoxLayout* column);
   void useSelected();
   void planSoon();
   void plan();
