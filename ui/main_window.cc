@@ -197,7 +197,7 @@ void MainWindow::connectVideo() {
 void MainWindow::onOpened() {
   const QString& path = controller_->path();
   const MediaInfo& info = controller_->info();
-  if (!info.warnings.empty()) showMessage(toText(info.warnings.front()));
+  if (!info.warnings.empty()) showMessage(path + QStringLiteral(": ") + toText(info.warnings.front()));
   player_->open(path, info.first_time_s + info.duration_s, settings_->lastPosition(path), info.still);
   player_->setSubtitles(controller_->captions());
   conversation_view_->setVideo(path, info.duration_s);

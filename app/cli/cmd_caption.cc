@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -87,6 +88,7 @@ class CaptionRun {
   std::atomic<size_t> next_task_{0};
   std::mutex mutex_;  // over all below and manifest_.outcomes while threads run
   Clock::time_point last_event_;
+  std::optional<Clock::time_point> last_manifest_;
   Status fatal_;  // ends the run: the model cannot be loaded
 };
 
@@ -239,6 +241,21 @@ void CaptionRun::Finish(size_t index, CaptionOutcome outcome, const Status& stat
   if (!status.ok()) {
     outcome.state = CaptionState::kFailed;
     outcome.error = status.message();
+  }
+  progress_->Finish(index, outcome.state == CaptionState::kDone);
+  {
+    constexpr std::chrono::seconds kBetweenManifests{5};
+    const std::lock_guard lock(mutex_);
+    manifest_.outcomes[index] = outcome;
+    // Before it is told, so that a run that is killed has a record of what it said. Where it cannot be written, the end
+    // of the run says so.
+    const bool worked = outcome.state != CaptionState::kSkipped;
+    if (worked && (!last_manifest_ || Clock::now() - *last_manifest_ >= kBetweenManifests)) {
+      (void)WriteManifest(manifest_, plan_.manifest_folder).ok();
+      last_manifest_ = Clock::now();
+    }
+  }
+  if (!status.ok()) {
     context_.terminal.Message(status.message());
   } else if (!context_.args.json && outcome.state == CaptionState::kDone) {
     std::string line = PrintableText(outcome.video) + " ->";
@@ -246,11 +263,6 @@ void CaptionRun::Finish(size_t index, CaptionOutcome outcome, const Status& stat
     context_.terminal.Print(line + " (" + std::to_string(outcome.captions) + " captions)\n");
   }
   Event("file", OutcomeJson(outcome));
-  progress_->Finish(index, outcome.state == CaptionState::kDone);
-  {
-    const std::lock_guard lock(mutex_);
-    manifest_.outcomes[index] = std::move(outcome);
-  }
   ShowProgress();
 }
 

@@ -49,19 +49,24 @@ Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPromp
   return scores;
 }
 
+// The frames that options.at leaves; all where it says nothing.
+Result<std::vector<size_t>> FramesAsked(const Session& session, const AskOptions& options) {
+  std::vector<size_t> frames(session.frames().size());
+  std::iota(frames.begin(), frames.end(), size_t{0});
+  if (!options.at) return frames;
+  frames = session.FramesIn(*options.at);
+  if (frames.empty()) {
+    return OutOfRange("no picture was kept between " + FormatTime(options.at->start, 3) + " and " +
+                      (std::isfinite(options.at->end) ? FormatTime(options.at->end, 3) : "the end"));
+  }
+  return frames;
+}
+
 // Which frames an answer attends to.
 Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPrompt& prompt, const AskOptions& options,
                                          const std::optional<TimeSpan>& named, double question_time_s, KvCache* kv,
                                          ThreadPool* pool, const std::stop_token& stop) {
-  std::vector<size_t> frames(session.frames().size());
-  std::iota(frames.begin(), frames.end(), size_t{0});
-  if (options.at) {
-    frames = session.FramesIn(*options.at);
-    if (frames.empty()) {
-      return OutOfRange("no picture was kept between " + FormatTime(options.at->start, 3) + " and " +
-                        (std::isfinite(options.at->end) ? FormatTime(options.at->end, 3) : "the end"));
-    }
-  }
+  LV_ASSIGN_OR_RETURN(std::vector<size_t> frames, FramesAsked(session, options));
   const auto count = static_cast<size_t>(options.focus_frames);
   if (options.scope == Scope::kAll || frames.size() <= count) return frames;
   if (!options.at && named) {
@@ -278,6 +283,68 @@ Result<std::vector<size_t>> NeighbourFrames(const Session& session, const Questi
   return found;
 }
 
+// A frame to describe, and the span of time that its description stands for.
+struct Glimpse {
+  size_t frame = 0;
+  double start = 0.0;
+  double end = 0.0;
+};
+
+// The middle frame of each shot of `frames`; where there are more shots than sentences that one would read, or one shot
+// of minutes, frames spread evenly over them.
+std::vector<Glimpse> Glimpses(const Session& session, std::span<const size_t> frames) {
+  constexpr size_t kMost = 6;
+  constexpr double kLong_s = 60.0;
+  const std::vector<SessionFrame>& all = session.frames();
+  std::vector<std::pair<size_t, size_t>> shots;  // [first, last) in `frames`
+  double length = 0.0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const SessionFrame& frame = all[frames[i]];
+    length += std::max(0.0, frame.end - frame.start);
+    if (i == 0 || frame.video != all[frames[i - 1]].video || frame.shot != all[frames[i - 1]].shot) {
+      shots.push_back({i, i});
+    }
+    shots.back().second = i + 1;
+  }
+  std::vector<Glimpse> glimpses;
+  const auto wanted = static_cast<size_t>(std::min(std::ceil(length / kLong_s), static_cast<double>(kMost)));
+  if (shots.size() <= kMost && shots.size() >= wanted) {
+    for (const auto& [first, last] : shots) {
+      glimpses.push_back({frames[first + (last - first) / 2], all[frames[first]].start, all[frames[last - 1]].end});
+    }
+    return glimpses;
+  }
+  const size_t count = std::min(kMost, frames.size());
+  for (size_t i = 0; i < count; ++i) {
+    const size_t frame = frames[(2 * i + 1) * frames.size() / (2 * count)];
+    glimpses.push_back({frame, all[frame].start, all[frame].end});
+  }
+  return glimpses;
+}
+
+// The captions of `frames`' moments one after another, each sentence once; its moments are the evidence.
+Status AnswerByCaptions(const Session& session, std::span<const size_t> frames, const AskOptions& options,
+                        const JobContext& job, Answer* answer) {
+  constexpr double kShortest = 0.001;
+  const std::vector<Glimpse> glimpses = Glimpses(session, frames);
+  const double weight = 1.0 / static_cast<double>(glimpses.size());
+  std::vector<std::string> told;
+  for (const Glimpse& glimpse : glimpses) {
+    LV_ASSIGN_OR_RETURN(std::string text, session.Describe(std::span(&glimpse.frame, 1),
+                                                           static_cast<size_t>(options.max_tokens), job.stop));
+    const std::string& video = session.videos()[session.frames()[glimpse.frame].video].name;
+    const double end = std::max(glimpse.end, glimpse.start + kShortest);
+    answer->evidence.push_back({video, glimpse.start, end, weight});
+    answer->looked.push_back(answer->evidence.back());
+    if (std::find(told.begin(), told.end(), text) != told.end()) continue;
+    if (!told.empty()) answer->text += ' ';
+    answer->text += text;
+    told.push_back(std::move(text));
+  }
+  answer->in_footage = 1.0;
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<Answer> AnswerFrom(const Session& session, std::string_view question, const AskOptions& options,
@@ -307,6 +374,19 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
     }
     const SessionFrame& middle = session.frames()[frames[frames.size() / 2]];
     named = TimeSpan{middle.start, middle.end};
+  }
+  if (plan.general && session.bridge().caption_head) {
+    if (frames.empty()) {
+      LV_ASSIGN_OR_RETURN(frames, FramesAsked(session, options));
+      if (!options.at && named) {
+        const bool instant = named->end <= named->start;
+        const std::vector<size_t> within =
+            instant ? session.FramesNear(named->start, 1) : session.FramesIn(*named);
+        if (!within.empty()) frames = within;
+      }
+    }
+    LV_RETURN_IF_ERROR(AnswerByCaptions(session, frames, options, job, &answer));
+    return Say(std::move(answer), ready, on_text);
   }
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(session.text(), plan.prompt, options, true));
   const double question_time_s = named ? MiddleOf(*named) : 0.0;

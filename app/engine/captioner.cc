@@ -49,6 +49,9 @@ class SegmentWriter {
   Result<std::string> Write(const CaptionSegment& segment) const {
     std::vector<size_t> frames = {segment.middle};
     if (options_.all_frames) frames = segment.frames;
+    if (UsesCaptionHead(session_, options_)) {
+      return session_.Describe(frames, static_cast<size_t>(options_.max_tokens), stop_);
+    }
     LV_ASSIGN_OR_RETURN(const auto cross, session_.Attend(frames, 0.0, nullptr));
     KvCache kv = prefix_.Clone();
     GenerateOptions generate;
@@ -117,6 +120,10 @@ class OrderedTexts {
 
 }  // namespace
 
+bool UsesCaptionHead(const Session& session, const CaptionOptions& options) {
+  return options.prompt.empty() && session.bridge().caption_head.has_value();
+}
+
 Status CheckCaption(const CaptionOptions& options) {
   const bool every_fits = options.every_s == 0.0 || (options.every_s >= 0.1 && options.every_s <= 86400.0);
   if (!every_fits) return InvalidArgument("a caption can be made every 0.1 s to 24 h");
@@ -174,14 +181,15 @@ Result<CaptionReport> CaptionSegments(const Session& session, const std::vector<
                                       const CaptionDrafts& drafts, const JobContext& job,
                                       const std::function<Status(const CaptionEvent&)>& on_caption) {
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, prompt_text, true));
-  // What stands before the last token sees no video: read once, copied for each segment.
+  // What stands before the last token sees no video: read once, copied for each segment. The caption head needs none.
   KvCache prefix;
   ForwardCall call;
   call.tokens = std::span(prompt.tokens).first(prompt.cross_from);
   call.logits = ForwardCall::Logits::kNone;
   call.stop = job.stop;
-  LV_ASSIGN_OR_RETURN(const ForwardResult read, session.text().decoder->Forward(call, &prefix, nullptr));
-  (void)read;
+  if (!UsesCaptionHead(session, options)) {
+    LV_RETURN_IF_ERROR(session.text().decoder->Forward(call, &prefix, nullptr).status());
+  }
 
   OrderedTexts texts(segments.size(), drafts.known);
   std::stop_source stop;

@@ -191,7 +191,7 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
     segments[0].start = 0.0;
     segments[0].end = 1.0;
   }
-  const std::string variant = CaptionVariant(options, prompt);
+  const std::string variant = CaptionVariant(options, UsesCaptionHead(*loaded.session, options) ? "" : prompt);
   const CaptionDrafts drafts = impl_->LoadDrafts(loaded.keys[0], *config, variant, segments, options.resume);
   const Clock::time_point ready = Clock::now();
   std::vector<CaptionRow> rows;

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstddef>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "app/engine/time_text.h"
@@ -20,6 +21,10 @@ constexpr std::string_view kWhatHappens = "What is happening?";
 constexpr std::array<std::string_view, 16> kHappening = {"happens", "happened", "is",   "happening", "was", "going",
                                                          "on",      "do",       "does", "we",        "you", "i",
                                                          "see",     "can",      "be",   "seen"};
+// And those that name the footage itself: "Describe what is shown in this video."
+constexpr std::array<std::string_view, 24> kFootage = {
+    "in",     "the",  "this",  "video", "clip",  "film",  "footage", "recording", "scene", "picture",  "image", "photo",
+    "moment", "here", "there", "shown", "about", "whole", "it",      "what",      "me",    "briefly", "a",     "please"};
 
 struct Word {
   std::string lower;
@@ -152,9 +157,21 @@ std::string WithoutTime(const std::vector<Word>& words, std::string_view questio
   return std::string(question);
 }
 
-bool AsksWhatHappens(const std::vector<Word>& words) {
-  return words.size() > 1 && StartsWith(words, {"what"}) &&
-         std::all_of(words.begin() + 1, words.end(), [&](const Word& word) { return IsOneOf(word.lower, kHappening); });
+// "What is happening in the video?", "Can you describe this scene?", "Tell me what you see."
+bool AsksWhatHappens(std::vector<Word> words) {
+  constexpr std::array<std::string_view, 5> kTell = {"describe", "summarize", "summarise", "caption", "tell"};
+  constexpr std::array<std::string_view, 4> kPolite = {"please", "can", "could", "you"};
+  for (Word& word : words) {
+    while (!word.lower.empty() && (word.lower.back() == '.' || word.lower.back() == '!')) word.lower.pop_back();
+  }
+  size_t at = 0;
+  while (at < words.size() && IsOneOf(words[at].lower, kPolite)) ++at;
+  if (at == words.size()) return false;
+  const bool tell = IsOneOf(words[at].lower, kTell);
+  if (!tell && (words[at].lower != "what" || at + 1 == words.size())) return false;
+  return std::all_of(words.begin() + static_cast<ptrdiff_t>(at) + 1, words.end(), [&](const Word& word) {
+    return IsOneOf(word.lower, kHappening) || IsOneOf(word.lower, kFootage);
+  });
 }
 
 }  // namespace
@@ -173,12 +190,15 @@ QuestionPlan PlanQuestion(std::string_view question) {
     plan.kind = side;
     plan.event = Rest(question, words, event);
     plan.prompt = kWhatHappens;
+    plan.general = true;
     return plan;
   }
   if (TimeInQuestion(question)) {
     const std::string rest = WithoutTime(words, question);
-    if (!rest.empty()) plan.prompt = AsksWhatHappens(Words(rest)) ? std::string(kWhatHappens) : rest;
+    if (!rest.empty()) plan.prompt = rest;
   }
+  plan.general = AsksWhatHappens(Words(plan.prompt));
+  if (plan.general) plan.prompt = kWhatHappens;
   return plan;
 }
 

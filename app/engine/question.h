@@ -15,6 +15,9 @@ struct QuestionPlan {
     kAfter,
   };
   Kind kind = Kind::kPlain;
+  // "What is happening?", "Describe the video.": about nothing in particular, so that captions answer it. Also where
+  // only a time is named, and for kBefore and kAfter.
+  bool general = false;
   std::string prompt;  // what the decoder is asked
   std::string event;   // the words of the event, or a time; empty for kPlain
 };

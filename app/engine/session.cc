@@ -5,8 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include "attention/bridge/caption_head.h"
 #include "attention/kernels/cuda/mla_backend.h"
 #include "core/base/log.h"
+#include "core/tensor/dtype.h"
 
 namespace longview {
 
@@ -26,6 +28,13 @@ Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<Se
   if (decoder.width != bridge.width || bridge.cross_layers.back() >= static_cast<int>(decoder.layers)) {
     return Damaged("the model's bridge does not fit its text decoder: width " + std::to_string(bridge.width) +
                    " against " + std::to_string(decoder.width) + ", or a cross layer beyond the last");
+  }
+  if (const auto& head = session->parts_.bridge->caption_head; head) {
+    const int32_t last = *std::max_element(head->tokens.begin(), head->tokens.end());
+    if (static_cast<size_t>(last) >= decoder.vocabulary) {
+      return Damaged("the model's caption head does not fit its text decoder: token " + std::to_string(last) + " of " +
+                     std::to_string(decoder.vocabulary));
+    }
   }
   LV_ASSIGN_OR_RETURN(CacheBuilder builder, CacheBuilder::Make(session->parts_.bridge, session->plan_.form));
   session->videos_ = std::move(videos);
@@ -187,6 +196,29 @@ Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> fra
     LogWarning(device.status().message() + "; attention stays with the processor");
   }
   return CrossBlocks::Make(parts_.bridge, std::move(view), options, pool);
+}
+
+Result<std::string> Session::Describe(std::span<const size_t> frames, size_t max_tokens,
+                                      const std::stop_token& stop) const {
+  const size_t d_c = parts_.bridge->config.d_c;
+  std::vector<float> latents;
+  for (const size_t f : frames) {
+    const VideoIndex& index = *videos_[frames_[f].video].index;
+    LV_ASSIGN_OR_RETURN(const CacheFileFrame frame, index.Frame(frames_[f].index));
+    const size_t before = latents.size(), kept = index.latent();
+    latents.resize(before + frame.tokens * d_c, 0.0f);
+    for (size_t token = 0; token < frame.tokens; ++token) {
+      const auto row = frame.latents.begin() + static_cast<ptrdiff_t>(token * kept);
+      std::transform(row, row + static_cast<ptrdiff_t>(kept),
+                     latents.begin() + static_cast<ptrdiff_t>(before + token * d_c), BF16ToFloat);
+    }
+    index.Release(frames_[f].index);
+  }
+  LV_ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, DescribeLatents(*parts_.bridge, latents, max_tokens, stop));
+  std::string text = parts_.text.tokenizer->Decode(tokens);
+  // A caption's first token begins with the space that stands before a word.
+  text.erase(0, text.find_first_not_of(' '));
+  return text;
 }
 
 }  // namespace longview

@@ -87,6 +87,9 @@ class Session {
   // The same with more to choose. Of options.form the layers' cuts count alone; the rest is the session's.
   Result<std::unique_ptr<CrossBlocks>> Attend(std::span<const size_t> frames, CrossBlocksOptions options,
                                               ThreadPool* pool) const;
+  // What the bridge's caption head says of these frames (ascending indices, not empty) together. kUnsupported where the
+  // bridge has none; kDamaged names an index file; kCancelled.
+  Result<std::string> Describe(std::span<const size_t> frames, size_t max_tokens, const std::stop_token& stop) const;
 
  private:
   Session() = default;

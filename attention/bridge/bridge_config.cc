@@ -126,6 +126,24 @@ Status ReadRetrieval(const Json& root, BridgeConfig* config) {
   return Status::Ok();
 }
 
+Status ReadCaption(const Json& root, BridgeConfig* config) {
+  if (!root.Has("caption")) return Status::Ok();
+  LV_ASSIGN_OR_RETURN(const Json json, root.Get("caption"));
+  if (json.is_null()) return Status::Ok();
+  CaptionConfig caption;
+  LV_ASSIGN_OR_RETURN(caption.layers, Size(json, "layers", 1, 64));
+  LV_ASSIGN_OR_RETURN(caption.width, Size(json, "width", 1, 4096));
+  LV_ASSIGN_OR_RETURN(caption.heads, Size(json, "heads", 1, 1024));
+  LV_ASSIGN_OR_RETURN(caption.mlp, Size(json, "mlp", 1, kMaxSize));
+  LV_ASSIGN_OR_RETURN(caption.tokens, Size(json, "tokens", 1, 1u << 20));
+  LV_ASSIGN_OR_RETURN(caption.longest, Size(json, "longest", 1, 1024));
+  if (caption.width % caption.heads != 0) {
+    return OutOfBounds(json, "heads", "width " + std::to_string(caption.width) + " cannot be split into as many heads");
+  }
+  config->caption = caption;
+  return Status::Ok();
+}
+
 Result<BridgeConfig> FromJson(const Json& root) {
   LV_ASSIGN_OR_RETURN(const std::string format, root.GetString("format"));
   if (format != "longview-model") return OutOfBounds(root, "format", "\"" + format + "\" is not a Longview model");
@@ -141,6 +159,7 @@ Result<BridgeConfig> FromJson(const Json& root) {
   LV_RETURN_IF_ERROR(ReadWavelengths(bridge, &config));
   LV_RETURN_IF_ERROR(ReadVit(root, &config));
   LV_RETURN_IF_ERROR(ReadRetrieval(root, &config));
+  LV_RETURN_IF_ERROR(ReadCaption(root, &config));
   return config;
 }
 

@@ -21,6 +21,16 @@ struct RetrievalConfig {
   size_t hidden = 512;
 };
 
+// A small text decoder that describes frames by itself; absent where the large one does.
+struct CaptionConfig {
+  size_t layers = 2;
+  size_t width = 256;
+  size_t heads = 4;  // divides width
+  size_t mlp = 1024;
+  size_t tokens = 0;    // of the large decoder's vocabulary that it uses
+  size_t longest = 20;  // tokens of a caption
+};
+
 struct BridgeConfig {
   std::string file = "bridge.safetensors";  // in the config's own folder
   std::string sha256;                       // hex
@@ -41,6 +51,7 @@ struct BridgeConfig {
   double min_wavelength_s = 2.0;
   double max_wavelength_s = 144000.0;
   std::optional<RetrievalConfig> retrieval;
+  std::optional<CaptionConfig> caption;
 
   size_t vit_tokens() const { return 1 + patch_grid * patch_grid; }
   size_t tokens_per_frame() const { return 1 + pool * pool; }
@@ -48,7 +59,7 @@ struct BridgeConfig {
   CacheShape cache_shape() const;
 };
 
-// Reads "bridge", "retrieval" and the "vit"/"text" sizes that the bridge depends on; `where` names the source in
+// Reads "bridge", "retrieval", "caption" and the "vit"/"text" sizes that the bridge depends on; `where` names the source in
 // messages. kDamaged names the key that is missing, of the wrong type or out of range.
 Result<BridgeConfig> ParseBridgeConfig(std::string_view json_text, std::string_view where);
 // The same from a file; kNotFound where it is missing.

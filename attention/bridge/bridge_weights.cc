@@ -1,6 +1,7 @@
 // Binding of the bridge's tensors by name, every shape held against the config.
 #include "attention/bridge/bridge_weights.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -96,6 +97,47 @@ Status ReadHead(const Reader& reader, const std::string& at, size_t in, const Re
   return Status::Ok();
 }
 
+Status ReadCaptionLayer(const Reader& reader, const std::string& at, const CaptionConfig& h, size_t d_c,
+                        CaptionHeadWeights* to) {
+  CaptionLayerWeights layer;
+  LV_RETURN_IF_ERROR(reader.Norm(at + "norm1", h.width, &layer.norm1_weight, &layer.norm1_bias));
+  LV_RETURN_IF_ERROR(reader.Norm(at + "norm2", h.width, &layer.norm2_weight, &layer.norm2_bias));
+  LV_RETURN_IF_ERROR(reader.Norm(at + "norm3", h.width, &layer.norm3_weight, &layer.norm3_bias));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + "qkv", 3 * h.width, h.width, true, &layer.qkv));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + "o", h.width, h.width, true, &layer.o));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + "cross_q", h.width, h.width, true, &layer.cross_q));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + "cross_k", h.width, d_c, false, &layer.cross_k));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + "cross_v", h.width, d_c, false, &layer.cross_v));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + "cross_o", h.width, h.width, true, &layer.cross_o));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + "up", h.mlp, h.width, true, &layer.up));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + "down", h.width, h.mlp, true, &layer.down));
+  to->layers.push_back(std::move(layer));
+  return Status::Ok();
+}
+
+Status ReadCaptionHead(const Reader& reader, const BridgeConfig& c, BridgeWeights* to) {
+  const CaptionConfig& h = *c.caption;
+  CaptionHeadWeights head;
+  head.heads = h.heads;
+  std::vector<float> tokens;
+  LV_RETURN_IF_ERROR(reader.Floats("caption.tokens", {h.tokens}, &tokens));
+  for (const float token : tokens) {
+    // What a float holds exactly; the text decoder's own vocabulary is the session's to check.
+    if (!(token >= 0.0f && token < 16777216.0f) || token != std::floor(token)) {
+      return Damaged(reader.file().path().string() + ": caption.tokens holds what is no token");
+    }
+    head.tokens.push_back(static_cast<int32_t>(token));
+  }
+  LV_RETURN_IF_ERROR(reader.Matrix("caption.embed", 1 + h.tokens, h.width, true, &head.embed));
+  LV_RETURN_IF_ERROR(reader.Floats("caption.position", {h.longest, h.width}, &head.position));
+  LV_RETURN_IF_ERROR(reader.Norm("caption.norm", h.width, &head.norm_weight, &head.norm_bias));
+  for (size_t i = 0; i < h.layers; ++i) {
+    LV_RETURN_IF_ERROR(ReadCaptionLayer(reader, "caption.layers." + std::to_string(i) + ".", h, c.d_c, &head));
+  }
+  to->caption_head = std::move(head);
+  return Status::Ok();
+}
+
 // A number that stands alone: [] or [1].
 Status ReadScalar(const Reader& reader, const std::string& name, float* to) {
   std::vector<float> value;
@@ -132,6 +174,16 @@ size_t BridgeWeights::bytes() const {
   for (const auto* head : {&frame_head, &text_head}) {
     if (head->has_value()) total += (*head)->fc1.bytes() + (*head)->fc2.bytes();
   }
+  if (caption_head) {
+    const CaptionHeadWeights& head = *caption_head;
+    floats += head.position.size() + head.norm_weight.size() + head.norm_bias.size() + head.tokens.size();
+    total += head.embed.bytes();
+    for (const CaptionLayerWeights& layer : head.layers) {
+      floats += 6 * layer.norm1_weight.size();
+      total += layer.qkv.bytes() + layer.o.bytes() + layer.cross_q.bytes() + layer.cross_o.bytes() +
+               layer.cross_k.bytes() + layer.cross_v.bytes() + layer.up.bytes() + layer.down.bytes();
+    }
+  }
   return total + floats * sizeof(float);
 }
 
@@ -152,6 +204,7 @@ Result<std::shared_ptr<const BridgeWeights>> LoadBridge(const BridgeConfig& conf
     LV_RETURN_IF_ERROR(ReadHead(reader, "retrieval.text", c.width, *c.retrieval, &weights->text_head));
     LV_RETURN_IF_ERROR(ReadScalar(reader, "retrieval.scale", &weights->retrieval_scale));
   }
+  if (c.caption) LV_RETURN_IF_ERROR(ReadCaptionHead(reader, c, weights.get()));
   return std::shared_ptr<const BridgeWeights>(std::move(weights));
 }
 

@@ -3,6 +3,7 @@
 #define LONGVIEW_ATTENTION_BRIDGE_BRIDGE_WEIGHTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -37,7 +38,23 @@ struct RetrievalHeadWeights {
   Linear fc1, fc2;
 };
 
-// Immutable and shared: FrameEncoder, CrossBlocks and TextVector read it from any thread.
+// One pre-norm layer of the caption head: self-attention, cross-attention over latents, feed-forward.
+struct CaptionLayerWeights {
+  std::vector<float> norm1_weight, norm1_bias, norm2_weight, norm2_bias, norm3_weight, norm3_bias;  // [width] each
+  Linear qkv, o, cross_q, cross_o, cross_k, cross_v, up, down;
+};
+
+// A small text decoder of its own over a part of the large one's vocabulary; 0 numbers the beginning and the end.
+struct CaptionHeadWeights {
+  size_t heads = 0;
+  Linear embed;                               // [1 + tokens, width] with the logits' bias: embedding and output
+  std::vector<float> position;                // [longest, width]
+  std::vector<float> norm_weight, norm_bias;  // [width]
+  std::vector<int32_t> tokens;                // the large decoder's token for each number from 1
+  std::vector<CaptionLayerWeights> layers;
+};
+
+// Immutable and shared: FrameEncoder, CrossBlocks, TextVector and DescribeLatents read it from any thread.
 struct BridgeWeights {
   BridgeConfig config;
   std::vector<float> in_norm_weight, in_norm_bias, position, out_norm_weight, out_norm_bias;  // position [tokens, d_v]
@@ -48,6 +65,7 @@ struct BridgeWeights {
   std::vector<CrossLayerWeights> cross;  // in order of `layer`
   std::optional<RetrievalHeadWeights> frame_head, text_head;
   float retrieval_scale = 1.0f;
+  std::optional<CaptionHeadWeights> caption_head;
 
   // Bytes held in memory.
   size_t bytes() const;

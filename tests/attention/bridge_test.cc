@@ -12,6 +12,7 @@
 #include "attention/bridge/bridge_config.h"
 #include "attention/bridge/bridge_weights.h"
 #include "attention/bridge/cache_form.h"
+#include "attention/bridge/caption_head.h"
 #include "attention/bridge/cross_blocks.h"
 #include "attention/bridge/frame_encoder.h"
 #include "attention/bridge/latent_residual.h"
@@ -178,6 +179,43 @@ TEST_F(BridgeTest, TextVector) {
   BridgeWeights headless = *weights_;
   headless.text_head.reset();
   EXPECT_EQ(TextVector(headless, hidden.data(), kRows, kWidth).status().code(), StatusCode::kUnsupported);
+}
+
+TEST_F(BridgeTest, TheCaptionHeadSaysWhatTheTrainingCodeSays) {
+  const std::vector<float> whole = Expected("latents");
+  for (const size_t cut : {size_t{32}, size_t{64}}) {
+    // What was cut away is zero.
+    std::vector<float> latents = whole;
+    for (size_t i = 0; i < latents.size(); ++i) {
+      if (i % 64 >= cut) latents[i] = 0.0f;
+    }
+    const std::span<const float> both(latents);
+    const std::pair<const char*, std::span<const float>> cases[] = {
+        {"first", both.first(kTokens * 64)}, {"second", both.subspan(kTokens * 64)}, {"both", both}};
+    for (const auto& [name, frames] : cases) {
+      std::vector<int32_t> expected;
+      for (const float number : Expected("said." + std::string(name) + "." + std::to_string(cut))) {
+        if (number == 0.0f) break;
+        expected.push_back(static_cast<int32_t>(7 + 3 * (number - 1)));
+      }
+      const auto said = DescribeLatents(*weights_, frames, 100, {});
+      ASSERT_TRUE(said.ok()) << said.status().message();
+      EXPECT_EQ(*said, expected) << name << cut;
+      const auto begun = DescribeLatents(*weights_, frames, 3, {});
+      expected.resize(std::min<size_t>(expected.size(), 3));
+      EXPECT_EQ(*begun, expected);
+    }
+  }
+  EXPECT_EQ(DescribeLatents(*weights_, {}, 3, {}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(DescribeLatents(*weights_, std::span(whole).first(63), 3, {}).status().code(),
+            StatusCode::kInvalidArgument);
+  std::stop_source stopped;
+  stopped.request_stop();
+  EXPECT_EQ(DescribeLatents(*weights_, whole, 3, stopped.get_token()).status().code(), StatusCode::kCancelled);
+  BridgeWeights headless = *weights_;
+  headless.caption_head.reset();
+  EXPECT_EQ(DescribeLatents(headless, whole, 3, {}).status().code(), StatusCode::kUnsupported);
+  EXPECT_LT(headless.bytes(), weights_->bytes());
 }
 
 TEST_F(BridgeTest, CrossBlocksAsInTraining) {
@@ -426,7 +464,12 @@ TEST_F(BridgeTest, TensorsThatAreMissingOrMisshapenAreNamed) {
   EXPECT_EQ(loaded.status().code(), StatusCode::kNotFound);
   EXPECT_NE(loaded.status().message().find("cross.2."), std::string::npos) << loaded.status().message();
   config = weights_->config;
+  config.caption->longest = 21;
+  loaded = LoadBridge(config, **file, WeightStore::kF32);
+  EXPECT_NE(loaded.status().message().find("caption.position"), std::string::npos) << loaded.status().message();
+  config = weights_->config;
   config.retrieval.reset();
+  config.caption.reset();
   EXPECT_TRUE(LoadBridge(config, **file, WeightStore::kAsStored).ok());
   const TempFolder folder;
   EXPECT_EQ(LoadBridge(folder.path(), WeightStore::kF32).status().code(), StatusCode::kNotFound);
@@ -458,6 +501,9 @@ TEST_F(BridgeTest, ConfigsThatCannotBeAreNamed) {
       {"\"version\": 1", "\"version\": 2"},
       {"longview-model", "other"},
       {"\"patch\": 14", "\"patch\": 0"},
+      {"\"longest\": 20", "\"longest\": 0"},
+      {"\"tokens\": 60", "\"tokens\": 1e9"},
+      {"\"width\": 24,\n  \"heads\"", "\"width\": 25,\n  \"heads\""},
   };
   for (const auto& [from, to] : changes) {
     const Status status = with(from, to);

@@ -362,6 +362,14 @@ TEST_F(CliCaption, KillAndResume) {
   options.on_started = [](int pid) { kill(pid, SIGKILL); };
   const fs::path out = folder_ / "out";
   EXPECT_EQ(Run({"caption", batch.string(), "--out", out.string(), "--format", "srt,jsonl"}, options).exit_code, 137);
+  // What it said was done is in its manifest.
+  std::vector<nlohmann::json> manifests;
+  for (const auto& entry : fs::directory_iterator(out)) {
+    if (entry.path().extension() == ".json") manifests.push_back(nlohmann::json::parse(Read(entry.path())));
+  }
+  ASSERT_EQ(manifests.size(), 1u);
+  EXPECT_GE(manifests[0]["done"].get<int>(), 1);
+  EXPECT_EQ(manifests[0]["finished"], "");
   const nlohmann::json rest = RunJson({"caption", batch.string(), "--out", out.string(), "--format", "srt,jsonl"});
   EXPECT_GE(rest["skipped"].get<int>(), 1);
   EXPECT_EQ(rest["done"].get<int>() + rest["skipped"].get<int>(), 3);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr size_t kTokens = 65, kWidth = 384, kText = 576, kLatent = 128, kKey = 32, kHeads = 9, kHead = 64, kMlp = 768;
+constexpr size_t kHeadWidth = 64, kHeadWords = 300, kLongest = 12;  // of the caption head
 constexpr int kCrossLayers[] = {15, 17, 19, 21, 23, 25, 27, 29};
 
 // A safetensors file in the making.
@@ -39,6 +41,12 @@ class TensorWriter {
     for (const size_t s : shape) count *= s;
     const std::vector<float> values(count, value);
     Add(name, "F32", shape, values.data(), values.size() * 4);
+  }
+  // first, first + 1, ...
+  void Numbers(const std::string& name, size_t count, float first) {
+    std::vector<float> values(count);
+    std::iota(values.begin(), values.end(), first);
+    Add(name, "F32", {count}, values.data(), values.size() * 4);
   }
   void Linear(const std::string& name, size_t out, size_t in, double gain = 1.0) {
     Matrix(name + ".weight", out, in, gain);
@@ -118,6 +126,21 @@ void WriteBridge(const std::filesystem::path& path, const TinyModelOptions& opti
     writer.Linear("retrieval.text.fc2", 256, 512);
     writer.Constant("retrieval.scale", {1}, 20.0f);
   }
+  if (options.caption) {
+    // Tokens of words rather than of single bytes.
+    writer.Numbers("caption.tokens", kHeadWords, 1000.0f);
+    writer.Linear("caption.embed", 1 + kHeadWords, kHeadWidth);
+    writer.Matrix("caption.position", kLongest, kHeadWidth);
+    writer.Norm("caption.norm", kHeadWidth, true);
+    const std::string at = "caption.layers.0.";
+    for (const char* norm : {"norm1", "norm2", "norm3"}) writer.Norm(at + norm, kHeadWidth, true);
+    writer.Linear(at + "qkv", 3 * kHeadWidth, kHeadWidth);
+    for (const char* square : {"o", "cross_q", "cross_o"}) writer.Linear(at + square, kHeadWidth, kHeadWidth, 3.0);
+    writer.Matrix(at + "cross_k.weight", kHeadWidth, kLatent);
+    writer.Matrix(at + "cross_v.weight", kHeadWidth, kLatent);
+    writer.Linear(at + "up", 2 * kHeadWidth, kHeadWidth);
+    writer.Linear(at + "down", kHeadWidth, 2 * kHeadWidth);
+  }
   writer.Write(path);
 }
 
@@ -168,6 +191,10 @@ void WriteTinyModel(const std::filesystem::path& folder, const std::filesystem::
                          {"retrieval", nullptr},
                          {"prompts", {{"caption", "Describe this moment."}}}};
   if (options.retrieval) config["retrieval"] = {{"layer", 12}, {"width", 256}, {"hidden", 512}};
+  if (options.caption) {
+    config["caption"] = {{"layers", 1},          {"width", kHeadWidth},  {"heads", 2},
+                         {"mlp", 2 * kHeadWidth}, {"tokens", kHeadWords}, {"longest", kLongest}};
+  }
   std::ofstream out(folder / "config.json");
   out << config.dump(1) << "\n";
   out.close();

@@ -11,6 +11,7 @@ namespace longview::test {
 struct TinyModelOptions {
   uint64_t seed = 1;
   bool retrieval = false;  // with (random) retrieval heads
+  bool caption = false;    // with a (random) caption head
 };
 
 // Writes config.json and bridge.safetensors (about 38 MB) of longview-s's full shapes into `folder`, which is made. The

@@ -1,5 +1,5 @@
 """Writes tests/golden/bridge/{config.json,bridge.safetensors,expected.safetensors}: a small bridge with random weights, and
-what the training code (tools/train/bridge.py) makes of two pictures and of five rows of hidden states with it.
+what the training code (tools/train/bridge.py, teacher.py) makes of two pictures and of five rows of hidden states with it.
 
     make_bridge.py
 The weights are rounded to bf16, as a trained bridge is stored, before anything is computed. Expected values are PyTorch's in
@@ -20,10 +20,13 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tools/train"))
 
 import bridge as training  # noqa: E402
+import export  # noqa: E402
+import teacher  # noqa: E402
 
 SHAPE = dict(pool=4, d_v=48, encoder_layers=2, encoder_heads=3, encoder_mlp=96, d_c=64, d_r=16, cuts=[32, 64],
              cross_layers=[1, 3], heads=3, d_k=16, mlp=64, width=72, min_wavelength_s=2.0, max_wavelength_s=144000.0)
 RETRIEVAL = dict(layer=2, width=24, hidden=40)
+TOKENS = [7 + 3 * i for i in range(60)]
 TIMES = [0.0, 4321.5]
 QUESTION_TIME = 4300.25
 ROWS = 5
@@ -110,10 +113,27 @@ def main():
             assert torch.allclose(h.double(), exact, atol=2e-4), (h.double() - exact).abs().max()
             out[f"h.{cut}"] = h
             out[f"evidence.{cut}"] = torch.stack(shares).mean(0).view(2, -1).sum(-1).float()
+        # After all else, so that what stood in the files before stays as it was.
+        head = teacher.Teacher(torch.randn(1 + len(TOKENS), SHAPE["width"]), 24, 2, 3, SHAPE["d_c"])
+        round_weights(head)
+        for name, p in head.named_parameters():  # as loud as a trained head, whose output would else be what it read
+            if p.dim() > 1:
+                p.data = ((20 if name == "position" else 4) * p.data).bfloat16().float()
+        head.bias.data[0] -= 2.0
+        head.eval()
+        caption = dict(tokens=TOKENS, average={"teacher." + name: p.data for name, p in head.named_parameters()})
+        weights |= {name: stored(name, p) for name, p in export.caption_head(caption).items()}
+        for cut in SHAPE["cuts"]:
+            c = latents[..., :cut]
+            for name, seen in (("first", c[:1]), ("second", c[1:]), ("both", c.reshape(1, -1, cut))):
+                said = head.say(seen)[0, 0]
+                assert len(set(said.tolist())) > 2, said
+                out[f"said.{name}.{cut}"] = said.float()
     config = {
         "format": "longview-model", "version": 1, "name": "golden",
         "vit": {"width": SHAPE["d_v"], "image": 224, "patch": 14},
         "bridge": dict(SHAPE, file="bridge.safetensors", sha256=""), "retrieval": RETRIEVAL,
+        "caption": dict(export.caption_config(caption), heads=3),
     }
     folder = REPOSITORY / "tests/golden/bridge"
     folder.mkdir(exist_ok=True)

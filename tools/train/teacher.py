@@ -4,9 +4,9 @@
     teacher.py --data ../shared/data --gguf MODEL.gguf --work WORK --minutes 40 --critic-minutes 15 [--init WORK/bridge.pt]
 
 A text decoder of two layers costs a fiftieth of the frozen one, so that it reads every caption a dozen times while the frozen one reads
-it once. Encoder and compression are the bridge's own and learn with it. First the captions of people, a token at a time; then the
-teacher's own captions by what CIDEr-D says of them (self-critical training, Rennie et al. 2017, the mean of the other samples
-as the baseline: Luo 2020). Writes WORK/teacher.pt and goes on from it with more minutes; train.py --teacher takes its encoder, its
+it once. Encoder and compression are the bridge's own and learn with it. First the captions of people, a token at a time; then, the
+encoder fixed, the teacher's own captions by what CIDEr-D says of them (self-critical training, Rennie et al. 2017, the mean of the other
+samples as the baseline: Luo 2020). Writes WORK/teacher.pt and goes on from it with more minutes; train.py --teacher takes its encoder, its
 captions and its probabilities.
 """
 import argparse
@@ -29,6 +29,7 @@ from decoder import Decoder
 from words import WORDS, few_tokens, word_loss, word_targets
 
 LONGEST = 20  # tokens of a caption, its end included
+HEADS = 4
 
 
 class Layer(nn.Module):
@@ -66,7 +67,7 @@ class Layer(nn.Module):
 class Teacher(nn.Module):
     """vocab tokens of the frozen decoder's vocabulary, numbered anew; 0 begins and ends a caption."""
 
-    def __init__(self, embed, d=256, layers=2, heads=4, d_c=SHAPE["d_c"], drop=0.2):
+    def __init__(self, embed, d=256, layers=2, heads=HEADS, d_c=SHAPE["d_c"], drop=0.2):
         super().__init__()
         self.drop = drop
         _, _, v = torch.pca_lowrank(embed, d, niter=4)
@@ -174,10 +175,10 @@ class Guide:
         self.columns = vmap[torch.tensor([end] + self.told.tokens)]
 
     @torch.no_grad()
-    def say_too(self, latents, items, people, per_picture, lengths, width):
+    def say_too(self, latents, items, people, own, per_picture, lengths, width):
         """(probabilities [tokens, width], how much they count [tokens]) for items [(prompt, ids)], per_picture for each of n pictures: first
-        `people` captions of people, then one of the teacher, then answers, of which it knows nothing. ids begin with the prompt's end."""
-        n, k = latents.shape[0], people + 1
+        `people` captions of people, then `own` of the teacher, then answers, of which it knows nothing. ids begin with the prompt's end."""
+        n, k = latents.shape[0], people + own
         rows = [[self.told.row(ids[1:]) for _, ids in items[p * per_picture:p * per_picture + k]] for p in range(n)]
         read, _ = self.told.batch(rows)
         p = self.net["teacher"].logits(self.net["teacher"].read(read, latents)).softmax(-1)
@@ -212,6 +213,7 @@ def main():
         ap.add_argument("--" + name, required=True)
     ap.add_argument("--minutes", type=float, default=40)
     ap.add_argument("--critic-minutes", type=float, default=15)
+    ap.add_argument("--critic-pace", type=float, default=0.3, help="the learning rate of self-critical training, of --lr")
     ap.add_argument("--init", help="a bridge whose encoder to go on from")
     ap.add_argument("--pictures", type=int, default=32)
     ap.add_argument("--lr", type=float, default=1e-3)
@@ -272,10 +274,13 @@ def main():
         torch.save(dict(net=net.state_dict(), average=average, step=step, minutes=minutes, log=log, tokens=told.tokens, shape=SHAPE), path + ".tmp")
         os.replace(path + ".tmp", path)
 
-    rng, order = random.Random(step), []
-    learned = list(net.parameters())
-    opt = torch.optim.AdamW([dict(params=[p for p in learned if p.ndim >= 2], weight_decay=0.05),
-                             dict(params=[p for p in learned if p.ndim < 2], weight_decay=0.0)], lr=args.lr, betas=(0.9, 0.98), fused=True)
+    def optimizer(of):
+        learned = list(of.parameters())
+        return learned, torch.optim.AdamW([dict(params=[p for p in learned if p.ndim >= 2], weight_decay=0.05),
+                                           dict(params=[p for p in learned if p.ndim < 2], weight_decay=0.0)], lr=args.lr, betas=(0.9, 0.98), fused=True)
+
+    rng, order, fixed = random.Random(step), [], None
+    learned, opt = optimizer(net)
     scorer = metrics.Cider({n: captions[n] for n in lists["train"]})
     running, last = {}, minutes  # of the loss and, by critic, of the reward
     net.train()
@@ -283,7 +288,13 @@ def main():
         began = time.time()
         critic = minutes >= args.minutes
         if critic:
-            pace = 0.1 * (1.05 - (minutes - args.minutes) / args.critic_minutes)
+            pace = args.critic_pace * (1.05 - (minutes - args.minutes) / args.critic_minutes)
+            if fixed is None:
+                net.load_state_dict(average)
+                net.eval()
+                with torch.no_grad():
+                    fixed = torch.cat([latents("train", rows) for rows in torch.arange(len(targets)).split(100)]).half()
+                learned, opt = optimizer(net["teacher"])
         else:
             pace = min(1.0, (step + 1) / 100, 0.05 + 1.9 * (1.0 - minutes / args.minutes))
         for g in opt.param_groups:
@@ -292,11 +303,12 @@ def main():
             order = rng.sample(range(len(targets)), len(targets))
         picked, order = order[:args.pictures], order[args.pictures:]
         rows = torch.tensor(picked)
-        c = latents("train", rows, few_tokens(rng, args.share), rng.choices([128, 64, 32], [0.7, 0.18, 0.12])[0])
+        cut = rng.choices([128, 64, 32], [0.7, 0.18, 0.12])[0]
+        c = fixed[rows, :, :cut].float() if critic else latents("train", rows, few_tokens(rng, args.share), cut)
         names = [lists["train"][p] for p in picked]
         if critic:
             net.eval()
-            said = net["teacher"].say(c.detach(), 5, greedy=False)
+            said = net["teacher"].say(c, 5, greedy=False)
             reward = torch.tensor([[scorer.score(n, told.text(r)) for r in texts] for n, texts in zip(names, said)])
             better = (reward - reward.mean(1, keepdim=True)) * 5 / 4
             # The first zero is the caption's end; what follows it was not said.

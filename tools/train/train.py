@@ -272,6 +272,7 @@ def main():
     ap.add_argument("--teacher", help="a teacher whose encoder is taken and kept as it is, and whose captions and probabilities are learned")
     ap.add_argument("--captions", type=int, default=2, help="captions a photograph and step")
     ap.add_argument("--answers", type=int, default=1, help="answers to questions a photograph and step")
+    ap.add_argument("--own", type=int, choices=(0, 1), default=1, help="captions of the teacher's own a photograph and step")
     ap.add_argument("--more-words", type=int, default=24, help="further photographs a step, for the word head alone")
     ap.add_argument("--lr", type=float, default=1e-3)
     ap.add_argument("--threads", type=int, default=os.cpu_count())
@@ -292,7 +293,7 @@ def main():
         text.prompt(p)
     pooled = {split: pooled_features(args.work, split, SHAPE["pool"]) for split in ("train", "dev")}
     teacher = load_teacher(args.teacher, dec) if args.teacher else None
-    taught = teacher.captions_of(pooled["train"], lists["train"], captions, os.path.join(args.work, "taught.json")) if teacher else {}
+    taught = teacher.captions_of(pooled["train"], lists["train"], captions, os.path.join(args.work, "taught.json")) if teacher and args.own else {}
     batches = Batches(lists["train"], captions, scores, text, int(time.time()), args.captions, args.answers, taught)
     text.finish()
     batches.encode()
@@ -396,7 +397,7 @@ def main():
         score = F.linear(h, evocab)
         loss = F.cross_entropy(score, vmap[target], reduction="none")
         if teacher and not by_content:
-            soft, share = teacher.say_too(bridge.compress(whole, t, 128)[0], items, args.captions, batches.per_picture, pack.lengths, len(vocab))
+            soft, share = teacher.say_too(bridge.compress(whole, t, 128)[0], items, args.captions, args.own, batches.per_picture, pack.lengths, len(vocab))
             loss = loss * (1.0 - share) + share * -(soft * score.log_softmax(-1)).sum(-1)
         loss = loss.mean()
         opt.zero_grad()

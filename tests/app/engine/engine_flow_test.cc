@@ -212,6 +212,68 @@ TEST_F(EngineFlow, CaptionsFollowShotsAndTheClock) {
   EXPECT_EQ(events[0].end, 1.0);
 }
 
+TEST_F(EngineFlow, TheCaptionHeadDescribesAndAnswersGeneralQuestions) {
+  test::TinyModelOptions model;
+  model.caption = true;
+  test::WriteTinyModel(folder_ / "model", parts_, model);
+  auto engine = MakeEngine();
+  CaptionOptions captions;
+  std::vector<CaptionEvent> events;
+  const auto collect = [&](const CaptionEvent& event) {
+    events.push_back(event);
+    return Status::Ok();
+  };
+  const auto report = engine->Caption(clip_, captions, {}, collect);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->segments, 3u);
+  ASSERT_FALSE(events.empty());
+  std::string joined;
+  for (const CaptionEvent& event : events) {
+    EXPECT_FALSE(event.text.empty());
+    EXPECT_NE(event.text.front(), ' ');
+    // A sentence is said once.
+    if (joined.find(event.text) == std::string::npos) joined += (joined.empty() ? "" : " ") + event.text;
+  }
+  // The same sentences answer what asks about nothing in particular; each shot is a moment to go to.
+  std::string streamed;
+  AskCallbacks callbacks;
+  callbacks.on_text = [&](std::string_view text) { streamed += text; };
+  const auto answer = engine->Ask({clip_}, "What happens in this video?", {}, {}, callbacks);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->text, streamed);
+  if (events.size() == 3) {
+    EXPECT_EQ(answer->text, joined);
+  }
+  ASSERT_EQ(answer->evidence.size(), 3u);
+  EXPECT_EQ(answer->in_footage, 1.0);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(answer->evidence[i].start, 6.0 * static_cast<double>(i), 0.1);
+    EXPECT_NEAR(answer->evidence[i].end, 6.0 * static_cast<double>(i + 1), 0.2);
+  }
+  // A time that is named is the one described.
+  const auto at = engine->Ask({clip_}, "What happens at 0:15?", {});
+  ASSERT_TRUE(at.ok()) << at.status().message();
+  ASSERT_EQ(at->evidence.size(), 1u);
+  EXPECT_LE(at->evidence[0].start, 15.0);
+  EXPECT_GE(at->evidence[0].end, 15.0);
+  AskOptions span;
+  span.at = TimeSpan{100.0, 200.0};
+  EXPECT_EQ(engine->Ask({clip_}, "What happens?", span).status().code(), StatusCode::kOutOfRange);
+  // Words of the user's own go to the text decoder, and are kept apart from the head's captions.
+  std::vector<CaptionEvent> own;
+  captions.prompt = "Describe this moment.";
+  captions.max_tokens = 8;
+  ASSERT_TRUE(engine
+                  ->Caption(clip_, captions, {},
+                            [&](const CaptionEvent& event) {
+                              own.push_back(event);
+                              return Status::Ok();
+                            })
+                  .ok());
+  ASSERT_FALSE(own.empty());
+  EXPECT_NE(own[0].text, events[0].text);
+}
+
 TEST_F(EngineFlow, TellsAboutFilesFramesAndTheLibrary) {
   auto engine = MakeEngine();
   const auto before = engine->Info(clip_);

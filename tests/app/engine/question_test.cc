@@ -39,6 +39,24 @@ TEST(Question, NeighboursNameTheirEventAndAskWhatHappens) {
     EXPECT_EQ(plan.kind, kind) << question;
     EXPECT_EQ(plan.event, event) << question;
     EXPECT_EQ(plan.prompt, "What is happening?") << question;
+    EXPECT_TRUE(plan.general) << question;
+  }
+}
+
+TEST(Question, AboutNothingInParticular) {
+  for (const char* question :
+       {"What is happening?", "What happens in this video?", "what do you see", "What can you see here?",
+        "Describe the video.", "Can you describe what is happening in this scene?", "Tell me what happens!",
+        "Please summarize the footage", "What is this video about?", "What is in the picture?", "Describe this moment."}) {
+    const QuestionPlan plan = PlanQuestion(question);
+    EXPECT_EQ(plan.kind, Kind::kPlain) << question;
+    EXPECT_TRUE(plan.general) << question;
+    EXPECT_EQ(plan.prompt, "What is happening?") << question;
+  }
+  for (const char* question : {"What is the dog doing?", "Describe the dog.", "Who is in the picture?", "What?", "Can you",
+                               "Is there a dog in the picture?", "Tell me what the man carries.", "What color is it?",
+                               "When does it happen?", "Please", ""}) {
+    EXPECT_FALSE(PlanQuestion(question).general) << question;
   }
 }
 
@@ -48,6 +66,7 @@ TEST(Question, ATimeAloneIsAskedInTheTrainedWords) {
     const QuestionPlan plan = PlanQuestion(question);
     EXPECT_EQ(plan.kind, Kind::kPlain) << question;
     EXPECT_EQ(plan.prompt, "What is happening?") << question;
+    EXPECT_TRUE(plan.general) << question;
   }
 }
 
@@ -71,7 +90,7 @@ TEST(Question, ATimeIsLeftOutOfThePrompt) {
 TEST(Question, OtherQuestionsStayAsTheyAre) {
   for (const char* question : {"What is the dog doing?", "When you look at the dog, what do you feel?", "When?",
                                "Where is the dog?", "What did the man carry before he sat down?", "", "   ",
-                               "What happens?", "When is", "Is there a dog before the man?", "What happens before"}) {
+                               "When is", "Is there a dog before the man?", "What happens before"}) {
     const QuestionPlan plan = PlanQuestion(question);
     EXPECT_EQ(plan.kind, Kind::kPlain) << question;
     EXPECT_EQ(plan.prompt, question) << question;
