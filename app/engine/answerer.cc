@@ -415,6 +415,28 @@ Result<Answer> AnswerPlain(const TextPart& text, std::string_view question, cons
   return answer;
 }
 
+namespace {
+
+// Of a search's frames, how many of the best by their vectors the caption head reads.
+constexpr size_t kReadAgain = 64;
+
+// Adds to the scores (cosines) of frames[best] what the caption head thinks of the words: how much less likely it finds
+// them of this frame than of the likeliest, in the units in which the retrieval heads were trained.
+Status ReadAgain(const Session& session, std::string_view words, std::span<const size_t> frames,
+                 std::span<const size_t> best, const JobContext& job, ThreadPool* pool, std::vector<double>* scores) {
+  std::vector<size_t> read;
+  read.reserve(best.size());
+  for (const size_t i : best) read.push_back(frames[i]);
+  LV_ASSIGN_OR_RETURN(const std::vector<double> fits, session.Fit(words, read, pool, job.stop));
+  const double likeliest = *std::max_element(fits.begin(), fits.end());
+  for (size_t i = 0; i < best.size(); ++i) {
+    (*scores)[best[i]] += (fits[i] - likeliest) / static_cast<double>(session.bridge().retrieval_scale);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
 Result<SearchResult> SearchIn(const Session& session, std::string_view words, const SearchOptions& options,
                               const JobContext& job, ThreadPool* pool) {
   if (IsBlank(words)) return InvalidArgument("there are no words to search for");
@@ -423,10 +445,19 @@ Result<SearchResult> SearchIn(const Session& session, std::string_view words, co
   if (frames.empty()) return OutOfRange("no picture was kept within the time span");
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, words, true));
   KvCache kv;
-  LV_ASSIGN_OR_RETURN(const std::vector<double> scores, ScoreFrames(session, prompt, frames, 0.0, &kv, pool, job.stop));
+  LV_ASSIGN_OR_RETURN(std::vector<double> scores, ScoreFrames(session, prompt, frames, 0.0, &kv, pool, job.stop));
   std::vector<size_t> order(frames.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  const auto by_score = [&](size_t a, size_t b) { return scores[a] > scores[b]; };
+  std::stable_sort(order.begin(), order.end(), by_score);
+  if (session.bridge().config.retrieval && session.bridge().caption_head) {
+    const size_t read = std::min(kReadAgain, order.size());
+    LV_RETURN_IF_ERROR(ReadAgain(session, words, frames, std::span(order).first(read), job, pool, &scores));
+    std::stable_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(read), by_score);
+    // What was not read stays behind what was.
+    const double last = scores[order[read - 1]];
+    for (size_t i = read; i < order.size(); ++i) scores[order[i]] = std::min(scores[order[i]], last);
+  }
 
   SearchResult result;
   result.trained_heads = session.bridge().config.retrieval.has_value();

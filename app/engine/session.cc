@@ -198,27 +198,57 @@ Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> fra
   return CrossBlocks::Make(parts_.bridge, std::move(view), options, pool);
 }
 
+Status Session::AppendLatents(size_t frame, std::vector<float>* to) const {
+  const size_t d_c = parts_.bridge->config.d_c;
+  const VideoIndex& index = *videos_[frames_[frame].video].index;
+  LV_ASSIGN_OR_RETURN(const CacheFileFrame rows, index.Frame(frames_[frame].index));
+  const size_t before = to->size(), kept = index.latent();
+  to->resize(before + rows.tokens * d_c, 0.0f);
+  for (size_t token = 0; token < rows.tokens; ++token) {
+    const auto row = rows.latents.begin() + static_cast<ptrdiff_t>(token * kept);
+    std::transform(row, row + static_cast<ptrdiff_t>(kept),
+                   to->begin() + static_cast<ptrdiff_t>(before + token * d_c), BF16ToFloat);
+  }
+  index.Release(frames_[frame].index);
+  return Status::Ok();
+}
+
 Result<std::string> Session::Describe(std::span<const size_t> frames, size_t max_tokens,
                                       const std::stop_token& stop) const {
-  const size_t d_c = parts_.bridge->config.d_c;
   std::vector<float> latents;
-  for (const size_t f : frames) {
-    const VideoIndex& index = *videos_[frames_[f].video].index;
-    LV_ASSIGN_OR_RETURN(const CacheFileFrame frame, index.Frame(frames_[f].index));
-    const size_t before = latents.size(), kept = index.latent();
-    latents.resize(before + frame.tokens * d_c, 0.0f);
-    for (size_t token = 0; token < frame.tokens; ++token) {
-      const auto row = frame.latents.begin() + static_cast<ptrdiff_t>(token * kept);
-      std::transform(row, row + static_cast<ptrdiff_t>(kept),
-                     latents.begin() + static_cast<ptrdiff_t>(before + token * d_c), BF16ToFloat);
-    }
-    index.Release(frames_[f].index);
-  }
+  for (const size_t frame : frames) LV_RETURN_IF_ERROR(AppendLatents(frame, &latents));
   LV_ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, DescribeLatents(*parts_.bridge, latents, max_tokens, stop));
   std::string text = parts_.text.tokenizer->Decode(tokens);
   // A caption's first token begins with the space that stands before a word.
   text.erase(0, text.find_first_not_of(' '));
   return text;
+}
+
+Result<std::vector<double>> Session::Fit(std::string_view words, std::span<const size_t> frames, ThreadPool* pool,
+                                         const std::stop_token& stop) const {
+  // As the captions of its training begin.
+  std::string caption(words.substr(std::min(words.find_first_not_of(' '), words.size())));
+  if (!caption.empty() && caption[0] >= 'a' && caption[0] <= 'z') caption[0] = static_cast<char>(caption[0] - 'a' + 'A');
+  const std::vector<int32_t> tokens = parts_.text.tokenizer->Encode(caption);
+  std::vector<double> fits(frames.size());
+  std::vector<Status> failed(frames.size());
+  const auto score = [&](size_t first, size_t last, int) {
+    for (size_t i = first; i < last; ++i) {
+      std::vector<float> latents;
+      failed[i] = stop.stop_requested() ? Cancelled() : AppendLatents(frames[i], &latents);
+      if (!failed[i].ok()) continue;
+      const Result<double> fit = ScoreCaption(*parts_.bridge, latents, tokens);
+      failed[i] = fit.status();
+      if (fit.ok()) fits[i] = *fit;
+    }
+  };
+  if (pool != nullptr) {
+    pool->ParallelFor(frames.size(), score);
+  } else {
+    score(0, frames.size(), 0);
+  }
+  for (const Status& status : failed) LV_RETURN_IF_ERROR(status);
+  return fits;
 }
 
 }  // namespace longview

@@ -11,6 +11,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/engine/cache_plan.h"
@@ -90,6 +91,10 @@ class Session {
   // What the bridge's caption head says of these frames (ascending indices, not empty) together. kUnsupported where the
   // bridge has none; kDamaged names an index file; kCancelled.
   Result<std::string> Describe(std::span<const size_t> frames, size_t max_tokens, const std::stop_token& stop) const;
+  // How well `words` fit each of these frames by the caption head: log-likelihoods, to be compared with each other.
+  // Errors as Describe.
+  Result<std::vector<double>> Fit(std::string_view words, std::span<const size_t> frames, ThreadPool* pool,
+                                  const std::stop_token& stop) const;
 
  private:
   Session() = default;
@@ -98,6 +103,8 @@ class Session {
   // One frame's rows from its index into a cache. `states` in mode states only.
   Status AppendFrame(uint32_t video, size_t index, const float* states, CacheBuilder* builder, FrameCache* cache,
                      ThreadPool* pool) const;
+  // The frame's latents [tokens, d_c] after those in `to`; what the index did not keep is zero.
+  Status AppendLatents(size_t frame, std::vector<float>* to) const;
   // What is attended to of one video, whose frames have these indices.
   Result<CacheView> ViewOf(uint32_t video, const std::vector<uint32_t>& frames) const;
 

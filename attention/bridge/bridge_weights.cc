@@ -127,6 +127,7 @@ Status ReadCaptionHead(const Reader& reader, const BridgeConfig& c, BridgeWeight
       return Damaged(reader.file().path().string() + ": caption.tokens holds what is no token");
     }
     head.tokens.push_back(static_cast<int32_t>(token));
+    head.number_of[head.tokens.back()] = static_cast<uint32_t>(head.tokens.size());
   }
   LV_RETURN_IF_ERROR(reader.Matrix("caption.embed", 1 + h.tokens, h.width, true, &head.embed));
   LV_RETURN_IF_ERROR(reader.Floats("caption.position", {h.longest, h.width}, &head.position));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "attention/bridge/bridge_config.h"
@@ -51,10 +52,11 @@ struct CaptionHeadWeights {
   std::vector<float> position;                // [longest, width]
   std::vector<float> norm_weight, norm_bias;  // [width]
   std::vector<int32_t> tokens;                // the large decoder's token for each number from 1
+  std::unordered_map<int32_t, uint32_t> number_of;  // the reverse of `tokens`
   std::vector<CaptionLayerWeights> layers;
 };
 
-// Immutable and shared: FrameEncoder, CrossBlocks, TextVector and DescribeLatents read it from any thread.
+// Immutable and shared: FrameEncoder, CrossBlocks, TextVector and the caption head read it from any thread.
 struct BridgeWeights {
   BridgeConfig config;
   std::vector<float> in_norm_weight, in_norm_bias, position, out_norm_weight, out_norm_bias;  // position [tokens, d_v]

@@ -22,6 +22,12 @@ namespace longview {
 Result<std::vector<int32_t>> DescribeLatents(const BridgeWeights& weights, std::span<const float> latents,
                                              size_t max_tokens, const std::stop_token& stop);
 
+// log p of a caption's `tokens` (the text decoder's, without an end), one after the other, given the latents: how well the
+// words fit what is seen, to be compared between frames. Tokens that the head does not know, and those beyond its longest
+// caption, do not count; 0 where none does. Errors as DescribeLatents.
+Result<double> ScoreCaption(const BridgeWeights& weights, std::span<const float> latents,
+                            std::span<const int32_t> tokens);
+
 }  // namespace longview
 
 #endif  // LONGVIEW_ATTENTION_BRIDGE_CAPTION_HEAD_H_

@@ -206,6 +206,15 @@ TEST_F(BridgeTest, TheCaptionHeadSaysWhatTheTrainingCodeSays) {
       EXPECT_EQ(*begun, expected);
     }
   }
+  // How likely it finds what it is given: the training code's sum over the tokens that it knows.
+  const std::vector<int32_t> words = {7 + 3 * 4, 7 + 3 * 58, 8, 7 + 3 * 21};
+  const auto score = ScoreCaption(*weights_, std::span(whole).first(kTokens * 64), words);
+  ASSERT_TRUE(score.ok()) << score.status().message();
+  EXPECT_NEAR(*score, Expected("score")[0], 1e-3);
+  EXPECT_EQ(*ScoreCaption(*weights_, whole, std::vector<int32_t>{8, 9}), 0.0);
+  EXPECT_EQ(*ScoreCaption(*weights_, whole, {}), 0.0);
+  EXPECT_TRUE(ScoreCaption(*weights_, whole, std::vector<int32_t>(50, 10)).ok());
+  EXPECT_EQ(ScoreCaption(*weights_, {}, words).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(DescribeLatents(*weights_, {}, 3, {}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(DescribeLatents(*weights_, std::span(whole).first(63), 3, {}).status().code(),
             StatusCode::kInvalidArgument);

@@ -129,6 +129,9 @@ def main():
                 said = head.say(seen)[0, 0]
                 assert len(set(said.tolist())) > 2, said
                 out[f"said.{name}.{cut}"] = said.float()
+        # Numbers 5, 59, one that is unknown, 22: read as 0 and not counted.
+        read, target = torch.tensor([[[0, 5, 59, 0]]]), torch.tensor([5, 59, -100, 22])
+        out["score"] = -F.cross_entropy(head.logits(head.read(read, latents[:1]))[0, 0], target, reduction="sum").reshape(1)
     config = {
         "format": "longview-model", "version": 1, "name": "golden",
         "vit": {"width": SHAPE["d_v"], "image": 224, "patch": 14},

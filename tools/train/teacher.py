@@ -304,7 +304,8 @@ def main():
         picked, order = order[:args.pictures], order[args.pictures:]
         rows = torch.tensor(picked)
         cut = rng.choices([128, 64, 32], [0.7, 0.18, 0.12])[0]
-        c = fixed[rows, :, :cut].float() if critic else latents("train", rows, few_tokens(rng, args.share), cut)
+        some = torch.randperm(fixed.shape[1])[:rng.randint(fixed.shape[1] // 3, fixed.shape[1])] if critic else None
+        c = fixed[rows][:, some, :cut].float() if critic else latents("train", rows, few_tokens(rng, args.share), cut)
         names = [lists["train"][p] for p in picked]
         if critic:
             net.eval()
@@ -314,6 +315,7 @@ def main():
             # The first zero is the caption's end; what follows it was not said.
             spoken = torch.cat([torch.ones_like(said[..., :1]), (said[..., :-1] != 0).long().cumprod(-1)], -1).bool()
             read = torch.cat([torch.zeros_like(said[..., :1]), said[..., :-1]], -1)
+            net["teacher"].train()
             nll = F.cross_entropy(net["teacher"].logits(net["teacher"].read(read, c)).flatten(0, 2), said.flatten(), reduction="none").view(said.shape)
             loss = (nll * spoken * better[..., None]).sum() / spoken.sum()
             value = float(reward.mean())

@@ -141,6 +141,33 @@ TEST_F(EngineFlow, TrainedHeadsRankASearch) {
   ExpectSound(*answer, clip_);
 }
 
+TEST_F(EngineFlow, TheCaptionHeadReadsTheBestOfASearchAgain) {
+  test::TinyModelOptions model;
+  model.retrieval = true;
+  const auto search = [&](const char* library) {
+    test::WriteTinyModel(folder_ / "model", parts_, model);
+    SearchOptions options;
+    options.limit = 100;
+    auto found = MakeEngine(library)->Search({clip_}, "a car on rent", options);
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    return found->moments;
+  };
+  const std::vector<Moment> plain = search("plain");
+  model.caption = true;
+  const std::vector<Moment> read = search("read");
+  ASSERT_EQ(read.size(), plain.size());
+  bool differs = false;
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (i > 0) {
+      EXPECT_LE(read[i].score, read[i - 1].score);
+    }
+    differs |= read[i].score != plain[i].score;
+    // Nothing is found better than its vector says.
+    EXPECT_LE(read[i].score, 1.0001);
+  }
+  EXPECT_TRUE(differs);
+}
+
 TEST_F(EngineFlow, CaptionsFollowShotsAndTheClock) {
   auto engine = MakeEngine();
   for (const double every : {0.0, 5.0}) {
