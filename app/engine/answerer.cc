@@ -380,8 +380,7 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
       LV_ASSIGN_OR_RETURN(frames, FramesAsked(session, options));
       if (!options.at && named) {
         const bool instant = named->end <= named->start;
-        const std::vector<size_t> within =
-            instant ? session.FramesNear(named->start, 1) : session.FramesIn(*named);
+        const std::vector<size_t> within = instant ? session.FramesNear(named->start, 1) : session.FramesIn(*named);
         if (!within.empty()) frames = within;
       }
     }

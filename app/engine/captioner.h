@@ -36,8 +36,8 @@ std::string CaptionVariant(const CaptionOptions& options, std::string_view promp
 // By shots (every_s 0), long ones cut into equal parts, or every so many seconds. `frames` are those of one video.
 std::vector<CaptionSegment> CutSegments(std::span<const SessionFrame> frames, const CaptionOptions& options);
 
-// Whether the bridge's caption head writes the captions: it does where there is one and no prompt of the user's own, which
-// the text decoder alone understands.
+// Whether the bridge's caption head writes the captions: it does where there is one and no prompt of the user's own,
+// which the text decoder alone understands.
 bool UsesCaptionHead(const Session& session, const CaptionOptions& options);
 
 // What an earlier run already wrote, and where texts are kept as they are made. Both may be empty.
@@ -46,9 +46,9 @@ struct CaptionDrafts {
   std::function<void(size_t segment, const std::string& text)> on_written;  // from the thread that wrote it
 };
 
-// Captions every segment, by the caption head or with `prompt`, that `drafts` does not know, several at once, each on one thread (so that a
-// caption does not depend on how many there are); events as Engine::Caption says. progress: seconds captioned of the
-// video's length.
+// Captions every segment, by the caption head or with `prompt`, that `drafts` does not know, several at once, each on
+// one thread (so that a caption does not depend on how many there are); events as Engine::Caption says. progress:
+// seconds captioned of the video's length.
 Result<CaptionReport> CaptionSegments(const Session& session, const std::vector<CaptionSegment>& segments,
                                       std::string_view prompt, const CaptionOptions& options, int threads,
                                       const CaptionDrafts& drafts, const JobContext& job,

@@ -219,7 +219,7 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
 CaptionEstimate Engine::EstimateCaption(double duration_s, const CaptionOptions& options, bool indexed) {
   // Guesses for a machine on which nothing was captioned yet.
   constexpr double kFrameSeconds = 0.15;
-  constexpr double kCaptionSeconds = 1.0;
+  constexpr double kCaptionSeconds = 0.05;
   constexpr double kShotSeconds = 8.0;  // one scene change in so many seconds
   constexpr double kFrameBytes = 65.0 * 320.0 + 6000.0;
   CaptionEstimate estimate;

@@ -22,9 +22,10 @@ constexpr std::array<std::string_view, 16> kHappening = {"happens", "happened", 
                                                          "on",      "do",       "does", "we",        "you", "i",
                                                          "see",     "can",      "be",   "seen"};
 // And those that name the footage itself: "Describe what is shown in this video."
-constexpr std::array<std::string_view, 24> kFootage = {
-    "in",     "the",  "this",  "video", "clip",  "film",  "footage", "recording", "scene", "picture",  "image", "photo",
-    "moment", "here", "there", "shown", "about", "whole", "it",      "what",      "me",    "briefly", "a",     "please"};
+constexpr std::array<std::string_view, 24> kFootage = {"in",      "the",       "this",  "video",   "clip",  "film",
+                                                       "footage", "recording", "scene", "picture", "image", "photo",
+                                                       "moment",  "here",      "there", "shown",   "about", "whole",
+                                                       "it",      "what",      "me",    "briefly", "a",     "please"};
 
 struct Word {
   std::string lower;

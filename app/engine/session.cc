@@ -206,8 +206,8 @@ Status Session::AppendLatents(size_t frame, std::vector<float>* to) const {
   to->resize(before + rows.tokens * d_c, 0.0f);
   for (size_t token = 0; token < rows.tokens; ++token) {
     const auto row = rows.latents.begin() + static_cast<ptrdiff_t>(token * kept);
-    std::transform(row, row + static_cast<ptrdiff_t>(kept),
-                   to->begin() + static_cast<ptrdiff_t>(before + token * d_c), BF16ToFloat);
+    std::transform(row, row + static_cast<ptrdiff_t>(kept), to->begin() + static_cast<ptrdiff_t>(before + token * d_c),
+                   BF16ToFloat);
   }
   index.Release(frames_[frame].index);
   return Status::Ok();
@@ -228,7 +228,8 @@ Result<std::vector<double>> Session::Fit(std::string_view words, std::span<const
                                          const std::stop_token& stop) const {
   // As the captions of its training begin.
   std::string caption(words.substr(std::min(words.find_first_not_of(' '), words.size())));
-  if (!caption.empty() && caption[0] >= 'a' && caption[0] <= 'z') caption[0] = static_cast<char>(caption[0] - 'a' + 'A');
+  if (!caption.empty() && caption[0] >= 'a' && caption[0] <= 'z')
+    caption[0] = static_cast<char>(caption[0] - 'a' + 'A');
   const std::vector<int32_t> tokens = parts_.text.tokenizer->Encode(caption);
   std::vector<double> fits(frames.size());
   std::vector<Status> failed(frames.size());

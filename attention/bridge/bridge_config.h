@@ -59,8 +59,8 @@ struct BridgeConfig {
   CacheShape cache_shape() const;
 };
 
-// Reads "bridge", "retrieval", "caption" and the "vit"/"text" sizes that the bridge depends on; `where` names the source in
-// messages. kDamaged names the key that is missing, of the wrong type or out of range.
+// Reads "bridge", "retrieval", "caption" and the "vit"/"text" sizes that the bridge depends on; `where` names the
+// source in messages. kDamaged names the key that is missing, of the wrong type or out of range.
 Result<BridgeConfig> ParseBridgeConfig(std::string_view json_text, std::string_view where);
 // The same from a file; kNotFound where it is missing.
 Result<BridgeConfig> ReadBridgeConfig(const std::filesystem::path& config_json);

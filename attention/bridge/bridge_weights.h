@@ -48,10 +48,10 @@ struct CaptionLayerWeights {
 // A small text decoder of its own over a part of the large one's vocabulary; 0 numbers the beginning and the end.
 struct CaptionHeadWeights {
   size_t heads = 0;
-  Linear embed;                               // [1 + tokens, width] with the logits' bias: embedding and output
-  std::vector<float> position;                // [longest, width]
-  std::vector<float> norm_weight, norm_bias;  // [width]
-  std::vector<int32_t> tokens;                // the large decoder's token for each number from 1
+  Linear embed;                                     // [1 + tokens, width] with the logits' bias: embedding and output
+  std::vector<float> position;                      // [longest, width]
+  std::vector<float> norm_weight, norm_bias;        // [width]
+  std::vector<int32_t> tokens;                      // the large decoder's token for each number from 1
   std::unordered_map<int32_t, uint32_t> number_of;  // the reverse of `tokens`
   std::vector<CaptionLayerWeights> layers;
 };

@@ -21,7 +21,10 @@ struct Past {
 class Reader {
  public:
   Reader(const CaptionHeadWeights& head, std::span<const float> latents, size_t d_c)
-      : head_(head), width_(head.embed.in()), latents_(latents.size() / d_c), seen_(head.layers.size()),
+      : head_(head),
+        width_(head.embed.in()),
+        latents_(latents.size() / d_c),
+        seen_(head.layers.size()),
         said_(head.layers.size()) {
     for (size_t i = 0; i < head.layers.size(); ++i) {
       const CaptionLayerWeights& layer = head.layers[i];

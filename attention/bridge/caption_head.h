@@ -17,14 +17,14 @@ namespace longview {
 // The most likely caption, token by token, of latents [tokens, d_c] (row-major, dense; of one frame, or of several one
 // behind the other; what an index did not keep of a latent is zero), as tokens of the text decoder's vocabulary without
 // an end. At most `max_tokens`, and never more than the head was made for. A pre-norm transformer (LayerNorm, exact
-// GELU): self-attention over what was said, cross-attention over the latents, feed-forward. Runs on the caller's thread.
-// kUnsupported where the bridge has no caption head; kInvalidArgument for no latents; kCancelled.
+// GELU): self-attention over what was said, cross-attention over the latents, feed-forward. Runs on the caller's
+// thread. kUnsupported where the bridge has no caption head; kInvalidArgument for no latents; kCancelled.
 Result<std::vector<int32_t>> DescribeLatents(const BridgeWeights& weights, std::span<const float> latents,
                                              size_t max_tokens, const std::stop_token& stop);
 
-// log p of a caption's `tokens` (the text decoder's, without an end), one after the other, given the latents: how well the
-// words fit what is seen, to be compared between frames. Tokens that the head does not know, and those beyond its longest
-// caption, do not count; 0 where none does. Errors as DescribeLatents.
+// log p of a caption's `tokens` (the text decoder's, without an end), one after the other, given the latents: how well
+// the words fit what is seen, to be compared between frames. Tokens that the head does not know, and those beyond its
+// longest caption, do not count; 0 where none does. Errors as DescribeLatents.
 Result<double> ScoreCaption(const BridgeWeights& weights, std::span<const float> latents,
                             std::span<const int32_t> tokens);
 

@@ -192,7 +192,7 @@ void WriteTinyModel(const std::filesystem::path& folder, const std::filesystem::
                          {"prompts", {{"caption", "Describe this moment."}}}};
   if (options.retrieval) config["retrieval"] = {{"layer", 12}, {"width", 256}, {"hidden", 512}};
   if (options.caption) {
-    config["caption"] = {{"layers", 1},          {"width", kHeadWidth},  {"heads", 2},
+    config["caption"] = {{"layers", 1},           {"width", kHeadWidth},  {"heads", 2},
                          {"mlp", 2 * kHeadWidth}, {"tokens", kHeadWords}, {"longest", kLongest}};
   }
   std::ofstream out(folder / "config.json");

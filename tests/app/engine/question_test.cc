@@ -47,15 +47,16 @@ TEST(Question, AboutNothingInParticular) {
   for (const char* question :
        {"What is happening?", "What happens in this video?", "what do you see", "What can you see here?",
         "Describe the video.", "Can you describe what is happening in this scene?", "Tell me what happens!",
-        "Please summarize the footage", "What is this video about?", "What is in the picture?", "Describe this moment."}) {
+        "Please summarize the footage", "What is this video about?", "What is in the picture?",
+        "Describe this moment."}) {
     const QuestionPlan plan = PlanQuestion(question);
     EXPECT_EQ(plan.kind, Kind::kPlain) << question;
     EXPECT_TRUE(plan.general) << question;
     EXPECT_EQ(plan.prompt, "What is happening?") << question;
   }
-  for (const char* question : {"What is the dog doing?", "Describe the dog.", "Who is in the picture?", "What?", "Can you",
-                               "Is there a dog in the picture?", "Tell me what the man carries.", "What color is it?",
-                               "When does it happen?", "Please", ""}) {
+  for (const char* question : {"What is the dog doing?", "Describe the dog.", "Who is in the picture?", "What?",
+                               "Can you", "Is there a dog in the picture?", "Tell me what the man carries.",
+                               "What color is it?", "When does it happen?", "Please", ""}) {
     EXPECT_FALSE(PlanQuestion(question).general) << question;
   }
 }
@@ -89,8 +90,8 @@ TEST(Question, ATimeIsLeftOutOfThePrompt) {
 
 TEST(Question, OtherQuestionsStayAsTheyAre) {
   for (const char* question : {"What is the dog doing?", "When you look at the dog, what do you feel?", "When?",
-                               "Where is the dog?", "What did the man carry before he sat down?", "", "   ",
-                               "When is", "Is there a dog before the man?", "What happens before"}) {
+                               "Where is the dog?", "What did the man carry before he sat down?", "", "   ", "When is",
+                               "Is there a dog before the man?", "What happens before"}) {
     const QuestionPlan plan = PlanQuestion(question);
     EXPECT_EQ(plan.kind, Kind::kPlain) << question;
     EXPECT_EQ(plan.prompt, question) << question;
