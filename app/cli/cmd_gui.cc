@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/cli/commands.h"
+#include "app/cli/stop_signal.h"
 
 namespace longview::cli {
 
@@ -30,6 +31,7 @@ int RunGui(const Context& context) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  UnblockStopSignals();
   execv(window.c_str(), pointers.data());
   context.terminal.Message(window.string() + ": cannot be started: " + std::strerror(errno));
   return kExitNothingDone;

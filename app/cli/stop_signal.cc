@@ -1,4 +1,5 @@
-// A handler may do next to nothing: it writes one byte into a pipe, and a thread that reads the pipe does the rest.
+// A handler may do next to nothing: it writes one byte into a pipe, and the thread that reads the pipe, the only one in
+// which the handler runs, does the rest.
 #include "app/cli/stop_signal.h"
 
 #include <fcntl.h>
@@ -38,6 +39,14 @@ void SetHandler(void (*handler)(int)) {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+void MaskStopSignals(int how) {
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGINT);
+  sigaddset(&both, SIGTERM);
+  pthread_sigmask(how, &both, nullptr);
+}
+
 // The next byte, or 0 at a time-out; 'q' is the destructor's.
 char NextByte(int fd, int timeout_ms) {
   pollfd entry{fd, POLLIN, 0};
@@ -58,7 +67,10 @@ StopSignal::StopSignal() {
   pipe_read = ends[0];
   pipe_write = ends[1];
   signals_seen = 0;
+  MaskStopSignals(SIG_BLOCK);
+  SetHandler(OnStopSignal);
   watcher_ = std::thread([this] {
+    UnblockStopSignals();
     if (NextByte(pipe_read, -1) == 'q') return;
     source_.request_stop();
     if (NextByte(pipe_read, kGraceMs) != 0) return;
@@ -66,7 +78,6 @@ StopSignal::StopSignal() {
     (void)!write(STDERR_FILENO, kNote.data(), kNote.size());
     _exit(kExitCancelled);
   });
-  SetHandler(OnStopSignal);
 }
 
 StopSignal::~StopSignal() {
@@ -77,6 +88,9 @@ StopSignal::~StopSignal() {
   watcher_.join();
   close(pipe_write.exchange(-1));
   close(pipe_read.exchange(-1));
+  UnblockStopSignals();
 }
+
+void UnblockStopSignals() { MaskStopSignals(SIG_UNBLOCK); }
 
 }  // namespace longview::cli

@@ -10,7 +10,9 @@ namespace longview::cli {
 // While it lives, the first SIGINT or SIGTERM asks the token's holders to stop; whoever has not ended the process two
 // seconds later is ended with exit code 130 (every file of ours is written aside and renamed, so nothing half-written
 // is left under a final name). A second signal ends the process at once. One object at a time, made before other
-// threads are.
+// threads are: both signals are blocked in its own thread, and so in those made later, and come to a thread of its own
+// alone. oneDNN's kernels use the stack pointer for numbers of their own, so that a handler on top of one writes its
+// frame into the heap.
 class StopSignal {
  public:
   StopSignal();
@@ -24,6 +26,9 @@ class StopSignal {
   std::stop_source source_;
   std::thread watcher_;
 };
+
+// Lets this thread, and a program that takes its place, have the signals again.
+void UnblockStopSignals();
 
 }  // namespace longview::cli
 
