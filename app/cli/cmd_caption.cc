@@ -69,7 +69,7 @@ class CaptionRun {
   Status EnsureModel();
   void Finish(size_t task, CaptionOutcome outcome, const Status& status);
   void ShowProgress();
-  void Event(const char* name, nlohmann::ordered_json fields);
+  void Event(const char* name, const nlohmann::ordered_json& fields);
   nlohmann::ordered_json Estimate(size_t task, DryTotals* totals);
   int DryRun();
   int Report();
@@ -266,7 +266,7 @@ void CaptionRun::Finish(size_t index, CaptionOutcome outcome, const Status& stat
   ShowProgress();
 }
 
-void CaptionRun::Event(const char* name, nlohmann::ordered_json fields) {
+void CaptionRun::Event(const char* name, const nlohmann::ordered_json& fields) {
   if (!options_.log_json) return;
   nlohmann::ordered_json event = {{"event", name}, {"time", UtcNow()}};
   event.update(fields);

@@ -29,6 +29,7 @@ int RunGui(const Context& context) {
   words.emplace_back("--");
   words.insert(words.end(), context.args.paths.begin(), context.args.paths.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   UnblockStopSignals();

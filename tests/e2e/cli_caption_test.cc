@@ -214,8 +214,7 @@ TEST_F(CliCaption, Names) {
                                           "100%d done %s %%20 %1",
                                           "q'u\"o&t<e>s$(x)",
                                           "line\nbreak",
-                                          "bad\xff\xfe"
-                                          "bytes"};
+                                          std::string("bad\xff\xfe") + "bytes"};
   for (const std::string& stem : stems) CopyClip("names/" + stem + ".mp4");
   CopyClip("names/" + long_name + ".mp4");
   CopyClip("names/a.mp4");

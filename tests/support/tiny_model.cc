@@ -36,7 +36,7 @@ class TensorWriter {
     for (uint16_t& v : values) v = FloatToBF16(static_cast<float>(range * Uniform()));
     Add(name, "BF16", {out, in}, values.data(), values.size() * 2);
   }
-  void Constant(const std::string& name, std::vector<size_t> shape, float value) {
+  void Constant(const std::string& name, const std::vector<size_t>& shape, float value) {
     size_t count = 1;
     for (const size_t s : shape) count *= s;
     const std::vector<float> values(count, value);
