@@ -18,6 +18,8 @@ namespace {
 
 // A moment this near to a better one of the same shot shows the same thing and is left out of a search's list.
 constexpr double kMomentGap_s = 5.0;
+// No moment is shorter, a still's neither.
+constexpr double kShortest = 0.001;
 
 bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
@@ -62,6 +64,15 @@ Result<std::vector<size_t>> FramesAsked(const Session& session, const AskOptions
   return frames;
 }
 
+// The words name a time: that is where to look, whatever the pictures are like. The `count` frames nearest to a moment;
+// those within a span, or `frames` where it has none.
+std::vector<size_t> FramesNamed(const Session& session, const TimeSpan& named, size_t count,
+                                std::vector<size_t> frames) {
+  if (named.end <= named.start) return session.FramesNear(named.start, count);
+  std::vector<size_t> within = session.FramesIn(named);
+  return within.empty() ? std::move(frames) : std::move(within);
+}
+
 // Which frames an answer attends to.
 Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPrompt& prompt, const AskOptions& options,
                                          const std::optional<TimeSpan>& named, double question_time_s, KvCache* kv,
@@ -70,10 +81,7 @@ Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPromp
   const auto count = static_cast<size_t>(options.focus_frames);
   if (options.scope == Scope::kAll || frames.size() <= count) return frames;
   if (!options.at && named) {
-    // The words name a time: that is where to look, whatever the pictures are like.
-    if (named->end <= named->start) return session.FramesNear(named->start, count);
-    const std::vector<size_t> within = session.FramesIn(*named);
-    if (!within.empty()) frames = within;
+    frames = FramesNamed(session, *named, count, std::move(frames));
     if (frames.size() <= count) return frames;
   }
   LV_ASSIGN_OR_RETURN(const std::vector<double> scores,
@@ -325,7 +333,6 @@ std::vector<Glimpse> Glimpses(const Session& session, std::span<const size_t> fr
 // The captions of `frames`' moments one after another, each sentence once; its moments are the evidence.
 Status AnswerByCaptions(const Session& session, std::span<const size_t> frames, const AskOptions& options,
                         const JobContext& job, Answer* answer) {
-  constexpr double kShortest = 0.001;
   const std::vector<Glimpse> glimpses = Glimpses(session, frames);
   const double weight = 1.0 / static_cast<double>(glimpses.size());
   std::vector<std::string> told;
@@ -378,11 +385,7 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   if (plan.general && session.bridge().caption_head) {
     if (frames.empty()) {
       LV_ASSIGN_OR_RETURN(frames, FramesAsked(session, options));
-      if (!options.at && named) {
-        const bool instant = named->end <= named->start;
-        const std::vector<size_t> within = instant ? session.FramesNear(named->start, 1) : session.FramesIn(*named);
-        if (!within.empty()) frames = within;
-      }
+      if (!options.at && named) frames = FramesNamed(session, *named, 1, std::move(frames));
     }
     LV_RETURN_IF_ERROR(AnswerByCaptions(session, frames, options, job, &answer));
     return Say(std::move(answer), ready, on_text);
@@ -470,7 +473,6 @@ Result<SearchResult> SearchIn(const Session& session, std::string_view words, co
     });
     if (near_a_better) continue;
     taken.push_back(frame);
-    constexpr double kShortest = 0.001;
     result.moments.push_back(
         {session.videos()[frame.video].name, frame.start, std::max(frame.end, frame.start + kShortest), scores[i]});
   }

@@ -118,7 +118,6 @@ Status ReadCaptionLayer(const Reader& reader, const std::string& at, const Capti
 Status ReadCaptionHead(const Reader& reader, const BridgeConfig& c, BridgeWeights* to) {
   const CaptionConfig& h = *c.caption;
   CaptionHeadWeights head;
-  head.heads = h.heads;
   std::vector<float> tokens;
   LV_RETURN_IF_ERROR(reader.Floats("caption.tokens", {h.tokens}, &tokens));
   for (const float token : tokens) {

@@ -47,7 +47,6 @@ struct CaptionLayerWeights {
 
 // A small text decoder of its own over a part of the large one's vocabulary; 0 numbers the beginning and the end.
 struct CaptionHeadWeights {
-  size_t heads = 0;
   Linear embed;                                     // [1 + tokens, width] with the logits' bias: embedding and output
   std::vector<float> position;                      // [longest, width]
   std::vector<float> norm_weight, norm_bias;        // [width]

@@ -20,14 +20,17 @@ struct Past {
 
 class Reader {
  public:
-  Reader(const CaptionHeadWeights& head, std::span<const float> latents, size_t d_c)
-      : head_(head),
-        width_(head.embed.in()),
-        latents_(latents.size() / d_c),
-        seen_(head.layers.size()),
-        said_(head.layers.size()) {
-    for (size_t i = 0; i < head.layers.size(); ++i) {
-      const CaptionLayerWeights& layer = head.layers[i];
+  // Of a bridge that has a caption head.
+  Reader(const BridgeWeights& weights, std::span<const float> latents)
+      : head_(*weights.caption_head),
+        heads_(weights.config.caption->heads),
+        width_(head_.embed.in()),
+        latents_(latents.size() / weights.config.d_c),
+        seen_(head_.layers.size()),
+        said_(head_.layers.size()) {
+    const size_t d_c = weights.config.d_c;
+    for (size_t i = 0; i < head_.layers.size(); ++i) {
+      const CaptionLayerWeights& layer = head_.layers[i];
       seen_[i].keys.resize(latents_ * width_);
       seen_[i].values.resize(latents_ * width_);
       layer.cross_k.Forward(latents.data(), d_c, latents_, seen_[i].keys.data(), width_, nullptr);
@@ -96,18 +99,18 @@ class Reader {
     params.out = z_.data();
     params.q_stride = stride;
     params.k_stride = params.v_stride = params.out_stride = width_;
-    params.head_dim = width_ / head_.heads;
+    params.head_dim = width_ / heads_;
     params.q_head_stride = params.k_head_stride = params.v_head_stride = params.out_head_stride = params.head_dim;
     params.q_rows = rows;
     params.kv_rows = count;
-    params.heads = params.kv_heads = head_.heads;
+    params.heads = params.kv_heads = heads_;
     params.scale = 1.0f / std::sqrt(static_cast<float>(params.head_dim));
     params.causal = causal;
     Sdpa(params, nullptr);
   }
 
   const CaptionHeadWeights& head_;
-  const size_t width_, latents_;
+  const size_t heads_, width_, latents_;
   size_t read_ = 0;
   std::vector<Past> seen_, said_;  // by layer: the latents, and the tokens so far
   std::vector<float> x_, y_, z_, wide_;
@@ -127,7 +130,7 @@ Result<std::vector<int32_t>> DescribeLatents(const BridgeWeights& weights, std::
                                              size_t max_tokens, const std::stop_token& stop) {
   LV_RETURN_IF_ERROR(CheckLatents(weights, latents));
   const CaptionHeadWeights& head = *weights.caption_head;
-  Reader reader(head, latents, weights.config.d_c);
+  Reader reader(weights, latents);
   std::vector<int32_t> said;
   const size_t longest = std::min(max_tokens, weights.config.caption->longest);
   // Number 0 begins and ends a caption.
@@ -151,7 +154,7 @@ Result<double> ScoreCaption(const BridgeWeights& weights, std::span<const float>
     numbers.push_back(known == head.number_of.end() ? 0 : known->second);
   }
   if (numbers.size() == 1) return 0.0;
-  Reader reader(head, latents, weights.config.d_c);
+  Reader reader(weights, latents);
   const std::span<const float> logits = reader.Read(std::span(numbers).first(numbers.size() - 1));
   const size_t count = head.embed.out();
   double score = 0.0;

@@ -6,20 +6,17 @@
 The peer is scaled_dot_product_attention over the same shared keys, heads as query rows ([1, 1, 9, 160] against [1, 1, N, 160]), in float32 and in
 bfloat16; the faster counts. Medians of nine runs after two. Needs an idle machine, and the packages of tools/train/requirements.txt.
 """
-import argparse
 import statistics
 import time
 
 import torch
 import torch.nn.functional as F
 
-from peers import bench
+from peers import arguments, bench
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ap.add_argument("--binary", required=True)
-    ap.add_argument("--threads", type=int, default=1)
+    ap = arguments(__doc__)
     ap.add_argument("--tokens", type=int, default=262144)
     args = ap.parse_args()
     torch.set_num_threads(args.threads)

@@ -1,4 +1,5 @@
 """What the peers' scripts share: the product's own measurements."""
+import argparse
 import json
 import subprocess
 
@@ -7,3 +8,12 @@ def bench(binary, threads):
     """{name: value} of `longview bench --json`."""
     said = subprocess.run([binary, "bench", "--json", "--threads", str(threads)], check=True, capture_output=True, text=True).stdout
     return {k["name"]: k["value"] for k in json.loads(said)["kernels"]}
+
+
+def arguments(description, *files):
+    """What every script is told: the product, the files that the peer needs, how many threads."""
+    ap = argparse.ArgumentParser(description=description.split("\n")[0])
+    for name in ("binary", *files):
+        ap.add_argument("--" + name, required=True)
+    ap.add_argument("--threads", type=int, default=1)
+    return ap

@@ -6,22 +6,17 @@
 64 greedy tokens after a prompt of 16, with a cache of keys and values. Needs an idle machine, and the packages of
 tools/train/requirements.txt.
 """
-import argparse
 import os
 import time
 
 import torch
 from transformers import AutoModelForCausalLM
 
-from peers import bench
+from peers import arguments, bench
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ap.add_argument("--binary", required=True)
-    ap.add_argument("--gguf", required=True)
-    ap.add_argument("--threads", type=int, default=1)
-    args = ap.parse_args()
+    args = arguments(__doc__, "gguf").parse_args()
     torch.set_num_threads(args.threads)
     folder, name = os.path.split(os.path.abspath(args.gguf))
     best = 0.0

@@ -6,7 +6,6 @@
 The ONNX file has a small head of its own behind the backbone; its part of the work is below 1 %. Medians of nine runs after two. Needs an idle
 machine, and the packages of tools/train/requirements.txt.
 """
-import argparse
 import os
 import statistics
 import tempfile
@@ -15,7 +14,7 @@ import time
 import numpy as np
 import onnxruntime as ort
 
-from peers import bench
+from peers import arguments, bench
 
 
 def measure(path, threads):
@@ -33,11 +32,7 @@ def measure(path, threads):
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ap.add_argument("--binary", required=True)
-    ap.add_argument("--onnx", required=True)
-    ap.add_argument("--threads", type=int, default=1)
-    args = ap.parse_args()
+    args = arguments(__doc__, "onnx").parse_args()
     peers = {"float32": measure(args.onnx, args.threads)}
     try:
         from onnxruntime.quantization import quantize_dynamic
