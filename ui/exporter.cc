@@ -46,7 +46,8 @@ void Exporter::clips(const QString& video, const std::vector<Evidence>& moments,
       },
       [this, folder](Result<int> result) {
         if (result.ok()) {
-          emit done(tr("Saved %n clip(s) in %1", nullptr, *result).arg(folder));
+          emit done(*result == 1 ? tr("Saved a clip in %1").arg(folder)
+                                 : tr("Saved %1 clips in %2").arg(*result).arg(folder));
         } else {
           emit failed(failureText(result.status()));
         }

@@ -169,7 +169,7 @@ class Bench {
   Status MeasureVit() {
     const VitConfig& c = parts_.vit->config();
     const std::vector<float> picture = RandomNumbers(3 * c.image * c.image);
-    std::vector<float> tokens(c.tokens() * c.width);
+    std::vector<float> tokens(c.tokens() * c.out_width());
     Status status;
     const double seconds =
         MedianSeconds([&] { status = parts_.vit->Encode(picture.data(), 1, tokens.data(), pool_, job_.stop); });
@@ -177,7 +177,7 @@ class Bench {
     const auto n = static_cast<double>(c.tokens()), width = static_cast<double>(c.width);
     const double layer =
         2.0 * n * (4.0 * width * width + 2.0 * width * static_cast<double>(c.mlp)) + 4.0 * n * n * width;
-    const double flop = static_cast<double>(c.layers) * layer;
+    const double flop = static_cast<double>(c.depth()) * layer;
     report_.kernels.push_back({"vit_s14_bf16_ms", seconds * 1e3, "ms", Share(flop, 0.0, seconds), ""});
     report_.kernels.push_back({"vit_s14_int8_ms", std::nullopt, "ms", std::nullopt, "this build has no ViT in int8"});
     return Status::Ok();

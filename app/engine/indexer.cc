@@ -74,7 +74,7 @@ class ChunkEncoder {
                       const std::function<Status(const IngestFrame& frame, const float* states)>& sink) {
     LV_RETURN_IF_ERROR(EncodePictures(frames, stop));
     std::vector<float> states(bridge_->config.tokens_per_frame() * bridge_->config.d_v);
-    const size_t tokens = vit_->config().tokens() * vit_->config().width;
+    const size_t tokens = vit_->config().tokens() * vit_->config().out_width();
     for (size_t i = 0; i < frames.size(); ++i) {
       frames_.FrameTokens(vit_tokens_.data() + i * tokens, states.data(), pool_);
       LV_RETURN_IF_ERROR(sink(frames[i], states.data()));
@@ -85,7 +85,7 @@ class ChunkEncoder {
   // The chunk of an index that keeps `latent` numbers of each latent.
   Result<Chunk> Encode(const std::vector<IngestFrame>& frames, size_t latent, const std::stop_token& stop) {
     LV_RETURN_IF_ERROR(EncodePictures(frames, stop));
-    const size_t tokens = vit_->config().tokens() * vit_->config().width;
+    const size_t tokens = vit_->config().tokens() * vit_->config().out_width();
     Chunk chunk;
     chunk.owned.resize(frames.size());
     chunk.rows.resize(frames.size());
@@ -116,7 +116,7 @@ class ChunkEncoder {
     const size_t image = vit_->config().image;
     const size_t picture = 3 * image * image;
     pixels_.resize(frames.size() * picture);
-    vit_tokens_.resize(frames.size() * vit_->config().tokens() * vit_->config().width);
+    vit_tokens_.resize(frames.size() * vit_->config().tokens() * vit_->config().out_width());
     for (size_t i = 0; i < frames.size(); ++i) {
       if (frames[i].chw.size() != picture) return InternalError("a frame's pixels do not fit the ViT");
       std::copy(frames[i].chw.begin(), frames[i].chw.end(), pixels_.begin() + static_cast<ptrdiff_t>(i * picture));

@@ -67,6 +67,10 @@ Status ParseVit(const Json& json, ModelConfig* config) {
   LV_ASSIGN_OR_RETURN(shape.mlp, GetSize(json, "mlp", 65536));
   if (shape.width % shape.heads != 0) return Damaged(json.place() + ": heads do not divide width");
   if (shape.image % shape.patch != 0) return Damaged(json.place() + ": patch does not divide image");
+  if (json.Has("taps")) {
+    LV_ASSIGN_OR_RETURN(const std::vector<uint64_t> taps, json.GetUints("taps"));
+    shape.taps.assign(taps.begin(), taps.end());
+  }
   config->preprocess.size = static_cast<int>(shape.image);
   LV_ASSIGN_OR_RETURN(config->preprocess.mean, GetChannels(json, "mean", 0.0f));
   LV_ASSIGN_OR_RETURN(config->preprocess.std, GetChannels(json, "std", 1e-3f));
@@ -95,9 +99,6 @@ Result<ModelConfig> ParseModelConfig(std::string_view json_text, std::string_vie
   LV_ASSIGN_OR_RETURN(const Json bridge, json.Get("bridge"));
   LV_ASSIGN_OR_RETURN(config.bridge, ParsePart(bridge));
   LV_ASSIGN_OR_RETURN(config.bridge_shape, ParseBridgeConfig(json_text, where));
-  if (config.bridge_shape.d_v != config.vit_shape.width || config.bridge_shape.patch_grid != config.vit_shape.grid()) {
-    return Damaged(json.place() + ": the bridge does not fit the ViT's width or patches");
-  }
   LV_ASSIGN_OR_RETURN(const Json prompts, json.Get("prompts"));
   LV_ASSIGN_OR_RETURN(config.caption_prompt, prompts.GetString("caption"));
   if (config.caption_prompt.empty() || config.caption_prompt.size() > kMaxPromptBytes) {
@@ -109,6 +110,7 @@ Result<ModelConfig> ParseModelConfig(std::string_view json_text, std::string_vie
 std::string IndexModelHash(const ModelConfig& config) {
   std::string text = "vit " + config.vit.sha256 + " bridge " + config.bridge.sha256 + " pool " +
                      std::to_string(config.bridge_shape.pool) + " size " + std::to_string(config.preprocess.size);
+  for (const size_t tap : config.vit_shape.taps) text += " tap " + std::to_string(tap);
   for (size_t i = 0; i < 3; ++i) {
     text += " " + std::to_string(config.preprocess.mean[i]) + " " + std::to_string(config.preprocess.std[i]);
   }

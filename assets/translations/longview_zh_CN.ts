@@ -242,10 +242,13 @@
         <source>Saving clips</source>
         <translation>正在保存片段</translation>
     </message>
-    <message numerus="yes">
-        <source>Saved %n clip(s) in %1</source>
-        <translation>
-            <numerusform>已在 %1 中保存 %n 个片段</numerusform></translation>
+    <message>
+        <source>Saved a clip in %1</source>
+        <translation>已在 %1 中保存 1 个片段</translation>
+    </message>
+    <message>
+        <source>Saved %1 clips in %2</source>
+        <translation>已在 %2 中保存 %1 个片段</translation>
     </message>
 </context>
 <context>

@@ -102,10 +102,17 @@ Status ReadVit(const Json& root, BridgeConfig* config) {
   LV_ASSIGN_OR_RETURN(const size_t width, Size(vit, "width", 1, kMaxSize));
   LV_ASSIGN_OR_RETURN(const size_t image, Size(vit, "image", 1, 16384));
   LV_ASSIGN_OR_RETURN(const size_t patch, Size(vit, "patch", 1, 1024));
-  if (width != config->d_v) {
-    return OutOfBounds(vit, "width",
-                       std::to_string(width) + " is not the bridge's d_v, " + std::to_string(config->d_v));
+  LV_ASSIGN_OR_RETURN(const size_t layers, Size(vit, "layers", 1, 256));
+  std::vector<uint64_t> taps;
+  if (vit.Has("taps")) {
+    LV_ASSIGN_OR_RETURN(taps, vit.GetUints("taps"));
   }
+  for (size_t i = 0; i < taps.size(); ++i) {
+    if (taps[i] >= layers || (i > 0 && taps[i] <= taps[i - 1])) {
+      return OutOfBounds(vit, "taps", "ascending layer numbers below " + std::to_string(layers) + " are needed");
+    }
+  }
+  config->vit_width = width * std::max<size_t>(1, taps.size());
   config->patch_grid = image / patch;
   if (config->patch_grid == 0 || config->patch_grid > 256 || image % patch != 0 ||
       config->patch_grid % config->pool != 0) {

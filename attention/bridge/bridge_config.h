@@ -36,7 +36,8 @@ struct BridgeConfig {
   std::string sha256;                       // hex
   size_t pool = 8;                          // frame tokens: 1 + pool * pool; divides patch_grid
   size_t patch_grid = 16;                   // the ViT's patches along one side (image / patch)
-  size_t d_v = 384;                         // width of the ViT and of a frame token
+  size_t vit_width = 384;                   // numbers of a ViT token: the ViT's width for each of its taps
+  size_t d_v = 384;                         // width of a frame token
   size_t width = 576;                       // of the text decoder
   size_t encoder_layers = 2;
   size_t encoder_heads = 6;

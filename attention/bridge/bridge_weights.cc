@@ -42,8 +42,8 @@ class Reader {
 };
 
 Status ReadEncoder(const Reader& reader, const BridgeConfig& c, BridgeWeights* to) {
-  LV_RETURN_IF_ERROR(reader.Norm("encoder.in_norm", c.d_v, &to->in_norm_weight, &to->in_norm_bias));
-  LV_RETURN_IF_ERROR(reader.Matrix("encoder.in", c.d_v, c.d_v, true, &to->in));
+  LV_RETURN_IF_ERROR(reader.Norm("encoder.in_norm", c.vit_width, &to->in_norm_weight, &to->in_norm_bias));
+  LV_RETURN_IF_ERROR(reader.Matrix("encoder.in", c.d_v, c.vit_width, true, &to->in));
   LV_RETURN_IF_ERROR(reader.Floats("encoder.position", {c.tokens_per_frame(), c.d_v}, &to->position));
   LV_RETURN_IF_ERROR(reader.Norm("encoder.out_norm", c.d_v, &to->out_norm_weight, &to->out_norm_bias));
   for (size_t i = 0; i < c.encoder_layers; ++i) {
@@ -200,7 +200,7 @@ Result<std::shared_ptr<const BridgeWeights>> LoadBridge(const BridgeConfig& conf
   LV_RETURN_IF_ERROR(ReadCompressor(reader, c, weights.get()));
   for (size_t n = 0; n < c.cross_layers.size(); ++n) LV_RETURN_IF_ERROR(ReadCross(reader, c, n, weights.get()));
   if (c.retrieval) {
-    LV_RETURN_IF_ERROR(ReadHead(reader, "retrieval.frame", 2 * c.d_v, *c.retrieval, &weights->frame_head));
+    LV_RETURN_IF_ERROR(ReadHead(reader, "retrieval.frame", 2 * c.vit_width, *c.retrieval, &weights->frame_head));
     LV_RETURN_IF_ERROR(ReadHead(reader, "retrieval.text", c.width, *c.retrieval, &weights->text_head));
     LV_RETURN_IF_ERROR(ReadScalar(reader, "retrieval.scale", &weights->retrieval_scale));
   }

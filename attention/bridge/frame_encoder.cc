@@ -49,17 +49,17 @@ void FeedForward(const EncoderLayerWeights& layer, size_t tokens, size_t width, 
 
 }  // namespace
 
-void PoolVitTokens(const float* vit, size_t grid, size_t pool, size_t d_v, float* out) {
-  std::copy_n(vit, d_v, out);
+void PoolVitTokens(const float* vit, size_t grid, size_t pool, size_t width, float* out) {
+  std::copy_n(vit, width, out);
   const size_t step = grid / pool;
   const float share = 1.0f / static_cast<float>(step * step);
   for (size_t row = 0; row < pool; ++row) {
     for (size_t column = 0; column < pool; ++column) {
-      float* to = out + (1 + row * pool + column) * d_v;
-      std::fill_n(to, d_v, 0.0f);
+      float* to = out + (1 + row * pool + column) * width;
+      std::fill_n(to, width, 0.0f);
       for (size_t i = 0; i < step * step; ++i) {
         const size_t patch = (row * step + i / step) * grid + column * step + i % step;
-        Axpy(share, vit + (1 + patch) * d_v, d_v, to);
+        Axpy(share, vit + (1 + patch) * width, width, to);
       }
     }
   }
@@ -70,10 +70,13 @@ FrameEncoder::FrameEncoder(std::shared_ptr<const BridgeWeights> weights) : weigh
 void FrameEncoder::FrameTokens(const float* vit, float* x, ThreadPool* pool) const {
   const BridgeWeights& w = *weights_;
   const size_t tokens = w.config.tokens_per_frame(), width = w.config.d_v;
-  std::vector<float> y(tokens * width), wide(tokens * std::max(3 * width, w.config.encoder_mlp));
-  PoolVitTokens(vit, w.config.patch_grid, w.config.pool, width, x);
-  LayerNorm(x, width, w.in_norm_weight.data(), w.in_norm_bias.data(), kNormEpsilon, tokens, width, y.data(), width);
-  w.in.Forward(y.data(), width, tokens, x, width, pool);
+  const size_t vit_width = w.config.vit_width;
+  std::vector<float> y(tokens * std::max(width, vit_width));
+  std::vector<float> wide(tokens * std::max(3 * width, w.config.encoder_mlp));
+  PoolVitTokens(vit, w.config.patch_grid, w.config.pool, vit_width, y.data());
+  LayerNorm(y.data(), vit_width, w.in_norm_weight.data(), w.in_norm_bias.data(), kNormEpsilon, tokens, vit_width,
+            y.data(), vit_width);
+  w.in.Forward(y.data(), vit_width, tokens, x, width, pool);
   Add(w.position.data(), tokens * width, x);
   for (const EncoderLayerWeights& layer : w.encoder) {
     SelfAttention(layer, tokens, width, w.config.encoder_heads, x, y.data(), wide.data(), pool);
@@ -96,7 +99,7 @@ EncodedFrame FrameEncoder::Encode(const float* vit, double t_s, ThreadPool* pool
 
 std::vector<float> FrameEncoder::RetrievalVector(const float* vit) const {
   if (!weights_->frame_head) return {};
-  const size_t patches = weights_->config.patch_grid * weights_->config.patch_grid, width = weights_->config.d_v;
+  const size_t patches = weights_->config.patch_grid * weights_->config.patch_grid, width = weights_->config.vit_width;
   std::vector<float> pooled(2 * width, 0.0f);
   std::copy_n(vit, width, pooled.begin());
   for (size_t i = 1; i <= patches; ++i) {

@@ -24,7 +24,7 @@ class FrameEncoder {
  public:
   explicit FrameEncoder(std::shared_ptr<const BridgeWeights> weights);
 
-  // vit [1 + patch_grid^2, d_v] (class token, then patches row by row, after the ViT's last LayerNorm) -> frame tokens
+  // vit [1 + patch_grid^2, vit_width] (class token, then patches row by row, as the ViT gives them) -> frame tokens
   // x [tokens_per_frame, d_v].
   void FrameTokens(const float* vit, float* x, ThreadPool* pool) const;
 
@@ -39,9 +39,9 @@ class FrameEncoder {
   std::shared_ptr<const BridgeWeights> weights_;
 };
 
-// The mean over ViT patches that FrameTokens begins with: vit [1 + grid^2, d_v] -> out [1 + pool^2, d_v]; row 0 is the
+// The mean over ViT patches that FrameTokens begins with: vit [1 + grid^2, width] -> out [1 + pool^2, width]; row 0 is the
 // class token, the others are means of (grid / pool)^2 patches, row by row.
-void PoolVitTokens(const float* vit, size_t grid, size_t pool, size_t d_v, float* out);
+void PoolVitTokens(const float* vit, size_t grid, size_t pool, size_t width, float* out);
 
 }  // namespace longview
 

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 const fs::path kFolder = fs::path(LV_TEST_SOURCE_DIR) / "tests/golden/bridge";
 constexpr double kTimes[] = {0.0, 4321.5};
 constexpr double kQuestionTime = 4300.25;
-constexpr size_t kTokens = 17, kRows = 5, kWidth = 72;
+constexpr size_t kTokens = 17, kRows = 5, kWidth = 72, kVitWidth = 96;
 
 class BridgeTest : public testing::Test {
  protected:
@@ -61,8 +61,8 @@ class BridgeTest : public testing::Test {
     const std::vector<float> vit = Expected("vit");
     for (size_t i = 0; i < 2; ++i) {
       std::vector<float> x(kTokens * 48);
-      encoder.FrameTokens(vit.data() + i * 257 * 48, x.data(), nullptr);
-      const EncodedFrame encoded = encoder.Encode(vit.data() + i * 257 * 48, kTimes[i], nullptr);
+      encoder.FrameTokens(vit.data() + i * 257 * kVitWidth, x.data(), nullptr);
+      const EncodedFrame encoded = encoder.Encode(vit.data() + i * 257 * kVitWidth, kTimes[i], nullptr);
       std::vector<uint16_t> latents(encoded.latents.size()), keys(encoded.keys.size());
       std::transform(encoded.latents.begin(), encoded.latents.end(), latents.begin(), FloatToBF16);
       std::transform(encoded.keys.begin(), encoded.keys.end(), keys.begin(), FloatToBF16);
@@ -84,7 +84,7 @@ class BridgeTest : public testing::Test {
     const FrameEncoder encoder(weights_);
     const std::vector<float> vit = Expected("vit");
     for (size_t i = 0; i < 2; ++i) {
-      const EncodedFrame frame = encoder.Encode(vit.data() + i * 257 * 48, kTimes[i], nullptr);
+      const EncodedFrame frame = encoder.Encode(vit.data() + i * 257 * kVitWidth, kTimes[i], nullptr);
       FrameRows rows;
       rows.time_s = kTimes[i];
       rows.end_s = kTimes[i] + 1;
@@ -154,7 +154,7 @@ TEST_F(BridgeTest, FrameTokensLatentsAndTimeKeys) {
                            keys = Expected("keys"), retrieval = Expected("retrieval");
   ThreadPool pool(3);
   for (size_t i = 0; i < 2; ++i) {
-    const float* picture = vit.data() + i * 257 * 48;
+    const float* picture = vit.data() + i * 257 * kVitWidth;
     std::vector<float> here(kTokens * 48);
     encoder.FrameTokens(picture, here.data(), &pool);
     Difference d = Compare(here, std::span(x).subspan(i * here.size(), here.size()));

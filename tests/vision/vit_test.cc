@@ -92,6 +92,33 @@ TEST(VitTest, FloatMatchesOnnxRuntime) { CheckAgainstGolden(WeightStore::kF32, 0
 
 TEST(VitTest, Bf16MatchesOnnxRuntime) { CheckAgainstGolden(WeightStore::kBF16, 0.9999, 0.15); }
 
+// Each tap's tokens at mean 0 and variance 1, side by side; the blocks above the last are not read.
+TEST(VitTest, TapsMatchOnnxRuntime) {
+  VitConfig config;
+  config.taps = {3, 8};
+  EXPECT_EQ(config.out_width(), 2 * kWidth);
+  const auto encoder = VitEncoder::Load(ModelPart(kVitPart), config, WeightStore::kF32);
+  ASSERT_TRUE(encoder.ok()) << encoder.status().message();
+  EXPECT_LT((*encoder)->weight_bytes(), Load(WeightStore::kF32)->weight_bytes());
+  std::vector<float> both;
+  for (const std::vector<float>& picture : {NoisePicture(), ShapesPicture()}) {
+    both.insert(both.end(), picture.begin(), picture.end());
+  }
+  std::vector<float> tokens(2 * kTokens * 2 * kWidth);
+  ThreadPool pool;
+  ASSERT_TRUE((*encoder)->Encode(both.data(), 2, tokens.data(), &pool).ok());
+  for (size_t i = 0; i < 2; ++i) {
+    std::vector<float> some;
+    for (size_t row = 0; row < kTokens; row += 32) {
+      const auto first = tokens.begin() + static_cast<std::ptrdiff_t>((i * kTokens + row) * 2 * kWidth);
+      some.insert(some.end(), first, first + 2 * kWidth);
+    }
+    const Difference d = Compare(some, Golden(i == 0 ? "noise.taps" : "shapes.taps", {9, 2 * kWidth}));
+    EXPECT_GE(d.cosine, 0.9999999) << i;
+    EXPECT_LE(d.max_error, 1e-3) << i;
+  }
+}
+
 TEST(VitTest, PositionsMatchTheGraphsResize) {
   const auto weights = LoadVitWeights(ModelPart(kVitPart), VitConfig(), WeightStore::kF32);
   ASSERT_TRUE(weights.ok()) << weights.status().message();
@@ -167,7 +194,8 @@ TEST(VitTest, WrongFilesAndShapesAreNamed) {
   EXPECT_NE(message(path, config).find("/mlp/fc1/MatMul"), std::string::npos);
   for (const auto& change : std::vector<void (*)(VitConfig*)>{
            [](VitConfig* c) { c->heads = 5; }, [](VitConfig* c) { c->image = 225; }, [](VitConfig* c) { c->patch = 0; },
-           [](VitConfig* c) { c->width = size_t{1} << 40; }, [](VitConfig* c) { c->norm_epsilon = NAN; }}) {
+           [](VitConfig* c) { c->width = size_t{1} << 40; }, [](VitConfig* c) { c->norm_epsilon = NAN; },
+           [](VitConfig* c) { c->taps = {12}; }, [](VitConfig* c) { c->taps = {5, 5}; }}) {
     config = {};
     change(&config);
     EXPECT_EQ(VitEncoder::Load(path, config, WeightStore::kF32).status().code(), StatusCode::kInvalidArgument);

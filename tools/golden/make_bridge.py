@@ -23,7 +23,8 @@ import bridge as training  # noqa: E402
 import export  # noqa: E402
 import teacher  # noqa: E402
 
-SHAPE = dict(pool=4, d_v=48, encoder_layers=2, encoder_heads=3, encoder_mlp=96, d_c=64, d_r=16, cuts=[32, 64],
+VIT = dict(layers=4, width=48, taps=[1, 3], image=224, patch=14)
+SHAPE = dict(pool=4, vit_width=96, d_v=48, encoder_layers=2, encoder_heads=3, encoder_mlp=96, d_c=64, d_r=16, cuts=[32, 64],
              cross_layers=[1, 3], heads=3, d_k=16, mlp=64, width=72, min_wavelength_s=2.0, max_wavelength_s=144000.0)
 RETRIEVAL = dict(layer=2, width=24, hidden=40)
 TOKENS = [7 + 3 * i for i in range(60)]
@@ -78,7 +79,7 @@ def stored(name, p):
 def main():
     torch.manual_seed(7)
     bridge = training.Bridge([1.0, 1.0], SHAPE)
-    frame_head = training.RetrievalHead(2 * SHAPE["d_v"], RETRIEVAL["hidden"], RETRIEVAL["width"])
+    frame_head = training.RetrievalHead(2 * SHAPE["vit_width"], RETRIEVAL["hidden"], RETRIEVAL["width"])
     text_head = training.RetrievalHead(SHAPE["width"], RETRIEVAL["hidden"], RETRIEVAL["width"])
     for module in (bridge, frame_head, text_head):
         round_weights(module)
@@ -94,7 +95,7 @@ def main():
             weights[at + name] = stored(name, p)
     weights["retrieval.scale"] = torch.tensor(20.0)
 
-    vit = 2 * torch.randn(2, 257, SHAPE["d_v"])
+    vit = 2 * torch.randn(2, 257, SHAPE["vit_width"])
     hidden = 3 * torch.randn(ROWS, SHAPE["width"])
     with torch.no_grad():
         x = bridge.encoder(training.pool_tokens(vit, SHAPE["pool"]))
@@ -134,8 +135,8 @@ def main():
         out["score"] = -F.cross_entropy(head.logits(head.read(read, latents[:1]))[0, 0], target, reduction="sum").reshape(1)
     config = {
         "format": "longview-model", "version": 1, "name": "golden",
-        "vit": {"width": SHAPE["d_v"], "image": 224, "patch": 14},
-        "bridge": dict(SHAPE, file="bridge.safetensors", sha256=""), "retrieval": RETRIEVAL,
+        "vit": VIT,
+        "bridge": dict({k: v for k, v in SHAPE.items() if k != "vit_width"}, file="bridge.safetensors", sha256=""), "retrieval": RETRIEVAL,
         "caption": dict(export.caption_config(caption), heads=3),
     }
     folder = REPOSITORY / "tests/golden/bridge"

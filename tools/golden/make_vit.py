@@ -17,6 +17,7 @@ from safetensors.numpy import save_file
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SIDE = 224
 TOKENS = "/backbone/layernorm/Add_1_output_0"
+TAPS = [f"/backbone/encoder/layer.{block}/Add_1_output_0" for block in (3, 8)]
 POSITIONS = "/backbone/embeddings/Resize_output_0"
 
 
@@ -50,13 +51,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("onnx", type=pathlib.Path)
     model = onnx.load(parser.parse_args().onnx)
-    for name in (TOKENS, POSITIONS):
+    for name in (TOKENS, POSITIONS, *TAPS):
         model.graph.output.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None))
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     signs = np.where(lcg(384, 7) >> 23 & 1, 1.0, -1.0) / np.sqrt(384)
     tensors = {}
     for name, picture in (("noise", picture_noise()), ("shapes", picture_shapes())):
-        tokens, positions = session.run([TOKENS, POSITIONS], {"input_image": picture[None]})
+        tokens, positions, *taps = session.run([TOKENS, POSITIONS, *TAPS], {"input_image": picture[None]})
+        even = [(t[0] - t[0].mean(-1, keepdims=True)) / np.sqrt(t[0].var(-1, keepdims=True) + 1e-6) for t in taps]
+        tensors[f"{name}.taps"] = np.concatenate(even, -1)[::32].astype(np.float32)
         tensors[f"{name}.tokens"] = tokens[0, ::8].copy()
         tensors[f"{name}.projections"] = (tokens[0] @ signs).astype(np.float32)
     # [1, 384, 16, 16] -> rows of the grid, every 16th.

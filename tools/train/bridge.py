@@ -11,7 +11,10 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-SHAPE = dict(pool=8, d_v=384, encoder_layers=2, encoder_heads=6, encoder_mlp=1536, d_c=128, d_r=32, cuts=[32, 64, 128],
+# The blocks of the ViT, counted from 0, whose outputs are read. The backbone was tuned to find what is salient, and its last blocks have
+# unlearned what things are: docs/training.md has the measurements.
+TAPS = [5, 7, 10]
+SHAPE = dict(pool=8, vit_width=384 * len(TAPS), d_v=384, encoder_layers=2, encoder_heads=6, encoder_mlp=1536, d_c=128, d_r=32, cuts=[32, 64, 128],
              cross_layers=[20, 21, 23, 25, 27, 29], heads=9, d_k=64, mlp=768, width=576,
              min_wavelength_s=2.0, max_wavelength_s=144000.0)
 
@@ -35,14 +38,32 @@ def pool_tokens(vit, pool):
     return torch.cat([vit[:, :1], grid], 1)
 
 
-def pooled_features(work, name, pool):
-    """The pooled tokens [n, T, w] float16 of a set of photographs: made from features.py's file once, then kept in `work`."""
-    path = os.path.join(work, f"pooled_{name}.pt")
-    if not os.path.exists(path):
-        vit = np.load(os.path.join(work, f"vit_{name}.npy"), mmap_mode="r")
-        parts = [pool_tokens(torch.from_numpy(np.array(vit[i:i + 200])).float(), pool).half() for i in range(0, len(vit), 200)]
-        torch.save(torch.cat(parts), path)
-    return torch.load(path, mmap=True)
+def pooled_features(work, name, view=0):
+    """The pooled tokens [n, T, vit_width] float16 of a set of photographs, as features.py has made them."""
+    path = os.path.join(work, f"vit_{name}{f'_{view}' if view else ''}.npy")
+    return torch.from_numpy(np.load(path, mmap_mode="c"))
+
+
+class Views:
+    """Several numbers of each photograph, one for each of its views; odd views are mirrored."""
+
+    def __init__(self, sets, captions):
+        """sets: a tensor [n, ...] for each view; captions: those of each photograph, for what mirroring would make untrue."""
+        self.sets = sets
+        self.sided = [any(w in ("left", "right") for t in texts for w in t.lower().rstrip(".").split()) for texts in captions]
+
+    def take(self, rng, rows):
+        """One view of each of `rows`, by chance: [len(rows), ...] float."""
+        views = [rng.randrange(len(self.sets)) for _ in rows]
+        return torch.stack([self.sets[0 if v % 2 and self.sided[r] else v][r] for v, r in zip(views, rows)]).float()
+
+
+def train_views(work, captions):
+    """The pooled tokens of the training photographs, in all views that features.py has made."""
+    sets = [pooled_features(work, "train")]
+    while os.path.exists(os.path.join(work, f"vit_train_{len(sets)}.npy")):
+        sets.append(pooled_features(work, "train", len(sets)))
+    return Views(sets, captions)
 
 
 @contextlib.contextmanager
@@ -74,17 +95,17 @@ class FrameEncoder(nn.Module):
     def __init__(self, s):
         super().__init__()
         d = s["d_v"]
-        self.in_norm = nn.LayerNorm(d, 1e-6)
+        self.in_norm = nn.LayerNorm(s["vit_width"], 1e-6)
         # "in" is a keyword; export renames it.
-        self.in_proj = nn.Linear(d, d)
+        self.in_proj = nn.Linear(s["vit_width"], d)
         self.position = nn.Parameter(torch.randn(1 + s["pool"] ** 2, d) * 0.02)
         self.layers = nn.ModuleList([EncoderLayer(d, s["encoder_heads"], s["encoder_mlp"]) for _ in range(s["encoder_layers"])])
         self.out_norm = nn.LayerNorm(d, 1e-6)
-        nn.init.eye_(self.in_proj.weight)
+        nn.init.normal_(self.in_proj.weight, std=s["vit_width"] ** -0.5)
         nn.init.zeros_(self.in_proj.bias)
 
     def forward(self, pooled, keep=None):
-        """pooled [n, T, d]; keep: which of the T tokens to use (training only), all where None."""
+        """pooled [n, T, vit_width]; keep: which of the T tokens to use (training only), all where None."""
         x = self.in_proj(self.in_norm(pooled)) + self.position
         if keep is not None:
             x = x[:, keep]

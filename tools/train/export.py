@@ -15,7 +15,7 @@ import re
 import torch
 from safetensors.torch import save_file
 
-from bridge import SHAPE
+from bridge import SHAPE, TAPS
 from data import CAPTION_PROMPTS
 from teacher import HEADS
 
@@ -84,10 +84,10 @@ def main():
     s = dict(SHAPE, **checkpoint["shape"])
     config = dict(
         format="longview-model", version=1, name="longview-s",
-        vit=dict(file=os.path.basename(args.onnx), sha256=sha256(args.onnx), layers=12, width=384, heads=6, patch=14, image=224, mlp=1536,
+        vit=dict(file=os.path.basename(args.onnx), sha256=sha256(args.onnx), layers=12, width=384, heads=6, taps=TAPS, patch=14, image=224, mlp=1536,
                  mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225]),
         text=dict(file=os.path.basename(args.gguf), sha256=sha256(args.gguf)),
-        bridge=dict({k: v for k, v in s.items() if k != "width"}, file="bridge.safetensors", sha256=sha256(weights)),
+        bridge=dict({k: v for k, v in s.items() if k not in ("width", "vit_width")}, file="bridge.safetensors", sha256=sha256(weights)),
         retrieval=dict(layer=12, width=256, hidden=512) if retrieval else None,
         caption=caption_config(teacher) if teacher else None,
         prompts=dict(caption=CAPTION_PROMPTS[0]))

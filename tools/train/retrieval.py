@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 import data as D
-from bridge import SHAPE, RetrievalHead, pooled_features
+from bridge import RetrievalHead, Views, pooled_features, train_views
 from decoder import Decoder, Packing
 
 LAYER = 12
@@ -77,12 +77,14 @@ def main():
         dec = Decoder(args.gguf)
         feats = {s: text_features(dec, t) for s, t in texts.items()}
         torch.save(feats, path)
-    frames = {s: frame_features(pooled_features(args.work, s, SHAPE["pool"])) for s in ("train", "dev") if os.path.exists(os.path.join(args.work, f"vit_{s}.npy"))}
+    told_of = [captions[n] for n in lists["train"]]
+    views = Views([frame_features(view) for view in train_views(args.work, told_of).sets], told_of)
+    frame_train, frame_dev = views.sets[0], frame_features(pooled_features(args.work, "dev"))
     text_train = feats["train"].float().view(len(lists["train"]), -1, feats["train"].shape[-1])
 
-    frame_head, text_head = RetrievalHead(frames["train"].shape[1]), RetrievalHead(text_train.shape[-1])
+    frame_head, text_head = RetrievalHead(frame_train.shape[1]), RetrievalHead(text_train.shape[-1])
     # Inputs are whitened; the whitening is folded into the first layer at the end.
-    norms = {"frame": (frames["train"].mean(0), frames["train"].std(0) + 1e-3), "text": (text_train.mean((0, 1)), text_train.std((0, 1)) + 1e-3)}
+    norms = {"frame": (frame_train.mean(0), frame_train.std(0) + 1e-3), "text": (text_train.mean((0, 1)), text_train.std((0, 1)) + 1e-3)}
     white = lambda x, s: (x - norms[s][0]) / norms[s][1]
     scale = torch.nn.Parameter(torch.tensor(math.log(20.0)))
     params = list(frame_head.parameters()) + list(text_head.parameters())
@@ -93,12 +95,12 @@ def main():
     while (part := (time.time() - began) / (60 * args.minutes)) < 1:
         for g in opt.param_groups:
             g["lr"] = 1e-3 * min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * part))
-        rows = torch.tensor(rng.sample(range(n), batch))
+        rows = rng.sample(range(n), batch)
         which = torch.randint(text_train.shape[1], (batch, 2))
         # A mean of two captions of one picture now and then: words seen together.
         mix = torch.rand(batch, 1) * (torch.rand(batch, 1) < 0.3)
         t = text_train[rows, which[:, 0]] * (1 - mix) + text_train[rows, which[:, 1]] * mix
-        f = white(frames["train"][rows], "frame")
+        f = white(views.take(rng, rows), "frame")
         t = white(t, "text")
         f = F.dropout(f + 0.3 * torch.randn_like(f), 0.15)
         t = F.dropout(t + 0.3 * torch.randn_like(t), 0.15)
@@ -114,10 +116,9 @@ def main():
             average = now if average is None else torch._foreach_lerp(average, now, 0.01)
         if step % 100 == 0:
             text = f"step {step} loss {float(loss.detach()):.3f} scale {float(scale.exp()):.1f}"
-            if "dev" in frames:
-                with torch.no_grad():
-                    a, b = text_head(white(feats["dev"].float(), "text")), frame_head(white(frames["dev"], "frame"))
-                text += f"  dev R@1 {recall(a, b, 1):.3f} R@5 {recall(a, b, 5):.3f} R@10 {recall(a, b, 10):.3f}"
+            with torch.no_grad():
+                a, b = text_head(white(feats["dev"].float(), "text")), frame_head(white(frame_dev, "frame"))
+            text += f"  dev R@1 {recall(a, b, 1):.3f} R@5 {recall(a, b, 5):.3f} R@10 {recall(a, b, 10):.3f}"
             print(text, flush=True)
     with torch.no_grad():
         for p, v in zip(params, average):
@@ -126,9 +127,8 @@ def main():
             mean, std = norms[s]
             head.fc1.weight /= std
             head.fc1.bias -= head.fc1.weight @ mean
-        if "dev" in frames:
-            a, b = text_head(feats["dev"].float()), frame_head(frames["dev"])
-            print(f"kept: dev R@1 {recall(a, b, 1):.3f} R@5 {recall(a, b, 5):.3f} R@10 {recall(a, b, 10):.3f}")
+        a, b = text_head(feats["dev"].float()), frame_head(frame_dev)
+        print(f"kept: dev R@1 {recall(a, b, 1):.3f} R@5 {recall(a, b, 5):.3f} R@10 {recall(a, b, 10):.3f}")
     torch.save(dict(frame=frame_head.state_dict(), text=text_head.state_dict(), scale=scale.detach().exp()), os.path.join(args.work, "retrieval.pt"))
 
 

@@ -24,7 +24,7 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import SHAPE, Compress, FrameEncoder, WordHead, averaged, pooled_features
+from bridge import SHAPE, Compress, FrameEncoder, Views, WordHead, averaged, pooled_features, train_views
 from decoder import Decoder
 from words import WORDS, few_tokens, word_loss, word_targets
 
@@ -214,6 +214,7 @@ def main():
     ap.add_argument("--minutes", type=float, default=40)
     ap.add_argument("--critic-minutes", type=float, default=15)
     ap.add_argument("--critic-pace", type=float, default=0.3, help="the learning rate of self-critical training, of --lr")
+    ap.add_argument("--critic-likelihood", type=float, default=0.1, help="weight of people's captions beside the reward: what is likely stays so, for search")
     ap.add_argument("--init", help="a bridge whose encoder to go on from")
     ap.add_argument("--pictures", type=int, default=32)
     ap.add_argument("--lr", type=float, default=1e-3)
@@ -229,7 +230,8 @@ def main():
     dec = Decoder(args.gguf)
     told = Captions(dec, lists["train"], captions)
     asked = Captions(dec, lists["dev"], captions, told.tokens)
-    pooled = {split: pooled_features(args.work, split, SHAPE["pool"]) for split in ("train", "dev")}
+    photographs = train_views(args.work, [captions[n] for n in lists["train"]])
+    pooled_dev = pooled_features(args.work, "dev")
     vocabulary, targets = word_targets(lists["train"], captions)
     net = network(dec, told.tokens, len(vocabulary), args.drop, targets.mean(0))
     path = os.path.join(args.work, args.name + ".pt")
@@ -248,9 +250,9 @@ def main():
         average = {k: v.detach().clone() for k, v in net.state_dict().items()}
     print(f"{len(told.tokens)} tokens, {sum(p.numel() for p in net['teacher'].parameters())} parameters of the teacher", flush=True)
 
-    def latents(split, rows, keep=None, cut=128):
-        x = net["encoder"](pooled[split][rows].float(), keep)
-        return net["compress"](x, torch.zeros(len(rows), dtype=torch.float64), cut)[0]
+    def latents(pooled, keep=None, cut=128):
+        x = net["encoder"](pooled.float(), keep)
+        return net["compress"](x, torch.zeros(len(pooled), dtype=torch.float64), cut)[0]
 
     @torch.no_grad()
     def measure(count):
@@ -259,7 +261,7 @@ def main():
         with averaged(net, average):
             for first in range(0, count, 100):
                 names = lists["dev"][first:first + 100]
-                c = latents("dev", torch.arange(first, first + len(names)))
+                c = latents(pooled_dev[first:first + len(names)])
                 read, target = asked.batch([asked.rows[n][:1] for n in names])
                 total += float(F.cross_entropy(net["teacher"].logits(net["teacher"].read(read, c)).flatten(0, 2), target.flatten(), reduction="sum"))
                 tokens += int((target >= 0).sum())
@@ -293,7 +295,7 @@ def main():
                 net.load_state_dict(average)
                 net.eval()
                 with torch.no_grad():
-                    fixed = torch.cat([latents("train", rows) for rows in torch.arange(len(targets)).split(100)]).half()
+                    fixed = Views([torch.cat([latents(some) for some in view.split(100)]).half() for view in photographs.sets], [captions[n] for n in lists["train"]])
                 learned, opt = optimizer(net["teacher"])
         else:
             pace = min(1.0, (step + 1) / 100, 0.05 + 1.9 * (1.0 - minutes / args.minutes))
@@ -304,8 +306,11 @@ def main():
         picked, order = order[:args.pictures], order[args.pictures:]
         rows = torch.tensor(picked)
         cut = rng.choices([128, 64, 32], [0.7, 0.18, 0.12])[0]
-        some = torch.randperm(fixed.shape[1])[:rng.randint(fixed.shape[1] // 3, fixed.shape[1])] if critic else None
-        c = fixed[rows][:, some, :cut].float() if critic else latents("train", rows, few_tokens(rng, args.share), cut)
+        if critic:
+            c = fixed.take(rng, picked)[..., :cut]
+            c = c[:, torch.randperm(c.shape[1])[:rng.randint(c.shape[1] // 3, c.shape[1])]]
+        else:
+            c = latents(photographs.take(rng, picked), few_tokens(rng, args.share), cut)
         names = [lists["train"][p] for p in picked]
         if critic:
             net.eval()
@@ -318,6 +323,8 @@ def main():
             net["teacher"].train()
             nll = F.cross_entropy(net["teacher"].logits(net["teacher"].read(read, c)).flatten(0, 2), said.flatten(), reduction="none").view(said.shape)
             loss = (nll * spoken * better[..., None]).sum() / spoken.sum()
+            read, target = told.batch([[rng.choice(told.rows[n])] for n in names])
+            loss = loss + args.critic_likelihood * F.cross_entropy(net["teacher"].logits(net["teacher"].read(read, c)).flatten(0, 2), target.flatten())
             value = float(reward.mean())
         else:
             net.train()

@@ -20,7 +20,7 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import SHAPE, Bridge, WordHead, averaged, pooled_features
+from bridge import SHAPE, Bridge, Views, WordHead, averaged, pooled_features, train_views
 from decoder import Decoder, Packing, Prompts
 from questions import Examiner, may_show
 from teacher import load as load_teacher
@@ -291,9 +291,10 @@ def main():
     text = Text(dec, SHAPE["cross_layers"][0])
     for p in D.CAPTION_PROMPTS:
         text.prompt(p)
-    pooled = {split: pooled_features(args.work, split, SHAPE["pool"]) for split in ("train", "dev")}
+    told_of = [captions[n] for n in lists["train"]]
+    photographs, pooled_dev = train_views(args.work, told_of), pooled_features(args.work, "dev")
     teacher = load_teacher(args.teacher, dec) if args.teacher else None
-    taught = teacher.captions_of(pooled["train"], lists["train"], captions, os.path.join(args.work, "taught.json")) if teacher and args.own else {}
+    taught = teacher.captions_of(photographs.sets[0], lists["train"], captions, os.path.join(args.work, "taught.json")) if teacher and args.own else {}
     batches = Batches(lists["train"], captions, scores, text, int(time.time()), args.captions, args.answers, taught)
     text.finish()
     batches.encode()
@@ -315,7 +316,7 @@ def main():
         bridge.load_state_dict(taken, strict=False)
         for p in [*bridge.encoder.parameters(), *bridge.compress.down.parameters(), bridge.compress.norm]:
             p.requires_grad_(False)
-        frame_tokens = teacher.frame_tokens(pooled["train"])
+        frame_tokens = Views([teacher.frame_tokens(view) for view in photographs.sets], told_of)
     vocabulary, targets = word_targets(lists["train"], captions)
     head = WordHead(SHAPE["d_c"], targets.mean(0))
     print(f"{len(vocabulary)} words to tell", flush=True)
@@ -347,12 +348,12 @@ def main():
         os.replace(path + ".tmp", path)
 
     if step == 0 and not args.init and not teacher:
-        learn_words(bridge, head, pooled["train"], targets, args.words)
+        learn_words(bridge, head, photographs, targets, args.words)
         average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
 
     def measure(names):
         with averaged(bridge, average):
-            result, answers = evaluate(dec, bridge, text, pooled["dev"][:len(names)], names, captions)
+            result, answers = evaluate(dec, bridge, text, pooled_dev[:len(names)], names, captions)
         log.append(dict(step=step, minutes=round(minutes, 1), loss=running, **result))
         print("dev", json.dumps(log[-1]), *list(answers.items())[:6], sep="\n   ", flush=True)
 
@@ -376,16 +377,16 @@ def main():
             asked += [0.0 if by_content or (k == 1 and rng.random() < 0.6) else t for t in ts]
         keep = some_tokens(rng)
         if teacher:
-            whole = frame_tokens[torch.tensor(picked)].float()
+            whole = frame_tokens.take(rng, picked)
             x = whole if keep is None else whole[:, keep]
         else:
-            x = bridge.encoder(pooled["train"][torch.tensor(picked)].float(), keep)
+            x = bridge.encoder(photographs.take(rng, picked), keep)
         t = torch.tensor(times, dtype=torch.float64)
         c, r = bridge.compress(x, t, cut)
         told = torch.zeros(()) if teacher else word_loss(head, c, targets[torch.tensor(picked)])
         if args.more_words and not teacher:
-            others = torch.tensor(rng.sample(range(len(targets)), args.more_words))
-            seen = bridge.encoder(pooled["train"][others].float(), few_tokens(rng, 0.25))
+            others = rng.sample(range(len(targets)), args.more_words)
+            seen = bridge.encoder(photographs.take(rng, others), few_tokens(rng, 0.25))
             told = 0.5 * (told + word_loss(head, bridge.compress(seen, torch.zeros(args.more_words, dtype=torch.float64), cut)[0], targets[others]))
         groups = args.pictures // k
         c, r = c.reshape(groups, -1, c.shape[-1]), r.reshape(groups, -1, r.shape[-1])
@@ -416,7 +417,7 @@ def main():
         if step % 100 == 0:
             save(ckpt_path)
             with averaged(bridge, average):
-                print(f"step {step} dev loss {caption_loss(dec, bridge, text, pooled['dev'], lists['dev'][:300], captions):.4f}", flush=True)
+                print(f"step {step} dev loss {caption_loss(dec, bridge, text, pooled_dev, lists['dev'][:300], captions):.4f}", flush=True)
         if step % 500 == 0:
             text.save(lower_path)
         if args.eval_every and minutes - last_eval >= args.eval_every:

@@ -46,7 +46,7 @@ def word_loss(head, latents, targets):
     return F.binary_cross_entropy_with_logits(head(latents), targets, reduction="sum") / len(targets)
 
 
-def learn_words(bridge, head, pooled, targets, steps, pictures=64, lr=1e-3):
+def learn_words(bridge, head, photographs, targets, steps, pictures=64, lr=1e-3):
     """The encoder and the compression first learn what the captions' words look like, from a quarter of the patches at a time:
     170 pictures a second, no decoder."""
     learned = [*bridge.encoder.parameters(), *bridge.compress.down.parameters(), bridge.compress.norm, *head.parameters()]
@@ -57,8 +57,8 @@ def learn_words(bridge, head, pooled, targets, steps, pictures=64, lr=1e-3):
             g["lr"] = lr * min(1.0, (step + 1) / 50, 0.02 + 1.6 * (1.0 - step / steps))
         if len(order) < pictures:
             order = rng.sample(range(len(targets)), len(targets))
-        picked, order = torch.tensor(order[:pictures]), order[pictures:]
-        x = bridge.encoder(pooled[picked].float(), few_tokens(rng, 0.25))
+        picked, order = order[:pictures], order[pictures:]
+        x = bridge.encoder(photographs.take(rng, picked), few_tokens(rng, 0.25))
         c, _ = bridge.compress(x, torch.zeros(pictures, dtype=torch.float64), rng.choice([128, 128, 64, 32]))
         loss = word_loss(head, c, targets[picked])
         opt.zero_grad()

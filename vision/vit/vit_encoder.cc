@@ -29,6 +29,11 @@ Status CheckConfig(const VitConfig& c) {
   if (c.width % c.heads != 0) return InvalidArgument("the ViT's heads must divide its width");
   if (c.image % c.patch != 0) return InvalidArgument("the ViT's picture must be a whole number of patches wide");
   if (c.grid() > 256) return InvalidArgument("the ViT's grid of patches is wider than 256");
+  for (size_t i = 0; i < c.taps.size(); ++i) {
+    if (c.taps[i] >= c.layers || (i > 0 && c.taps[i] <= c.taps[i - 1])) {
+      return InvalidArgument("the ViT's taps must ascend and lie below its number of layers");
+    }
+  }
   if (!(c.norm_epsilon >= 0.0f)) return InvalidArgument("the ViT's norm epsilon must not be negative");
   return Status::Ok();
 }
@@ -59,12 +64,17 @@ class GroupEncoder {
 
   Status Encode(const float* chw, size_t pictures, float* out, const std::stop_token& stop) {
     Embed(chw, pictures);
-    for (const VitLayer& layer : weights_.layers) {
+    float* tap = out;
+    for (size_t i = 0; i < weights_.layers.size(); ++i) {
       if (stop.stop_requested()) return Cancelled();
-      Attention(layer, pictures);
-      FeedForward(layer, pictures);
+      Attention(weights_.layers[i], pictures);
+      FeedForward(weights_.layers[i], pictures);
+      if (std::binary_search(c_.taps.begin(), c_.taps.end(), i)) {
+        Norm(weights_.norm, pictures * c_.tokens(), tap, c_.out_width());
+        tap += c_.width;
+      }
     }
-    Norm(weights_.norm, pictures * c_.tokens(), out);
+    if (c_.taps.empty()) Norm(weights_.norm, pictures * c_.tokens(), out, c_.width);
     return Status::Ok();
   }
 
@@ -73,11 +83,11 @@ class GroupEncoder {
   void Attention(const VitLayer& layer, size_t pictures);
   void FeedForward(const VitLayer& layer, size_t pictures);
 
-  // out = LayerNorm(hidden).
-  void Norm(const VitNorm& norm, size_t rows, float* out) {
+  // out = LayerNorm(hidden), `stride` floats a row.
+  void Norm(const VitNorm& norm, size_t rows, float* out, size_t stride) {
     ForRows(rows, pool_, [&](size_t first, size_t last) {
       LayerNorm(hidden_.data() + first * c_.width, c_.width, norm.weight.data(), norm.bias.data(), c_.norm_epsilon,
-                last - first, c_.width, out + first * c_.width, c_.width);
+                last - first, c_.width, out + first * stride, stride);
     });
   }
   // y = x W^T + b for every picture, `y_stride` floats a row; after each block of outputs, done(row, column, columns)
@@ -146,7 +156,7 @@ void GroupEncoder::Embed(const float* chw, size_t pictures) {
 
 void GroupEncoder::Attention(const VitLayer& layer, size_t pictures) {
   const size_t head_dim = c_.width / c_.heads;
-  Norm(layer.norm1, pictures * c_.tokens(), normed_.data());
+  Norm(layer.norm1, pictures * c_.tokens(), normed_.data(), c_.width);
   Multiply(layer.qkv, normed_.data(), pictures, qkv_.data(), 3 * c_.width, [](size_t, size_t, size_t) {});
   // Every head of every picture is a task, so that many threads find work in one picture, too.
   ForRows(pictures * c_.heads, pool_, [&](size_t first, size_t last) {
@@ -172,7 +182,7 @@ void GroupEncoder::Attention(const VitLayer& layer, size_t pictures) {
 }
 
 void GroupEncoder::FeedForward(const VitLayer& layer, size_t pictures) {
-  Norm(layer.norm2, pictures * c_.tokens(), normed_.data());
+  Norm(layer.norm2, pictures * c_.tokens(), normed_.data(), c_.width);
   Multiply(layer.fc1, normed_.data(), pictures, inner_.data(), c_.mlp, [&](size_t row, size_t column, size_t columns) {
     for (size_t i = row; i < row + c_.tokens(); ++i) {
       float* part = inner_.data() + i * c_.mlp + column;
@@ -210,7 +220,7 @@ Status VitEncoder::Encode(const float* chw, size_t batch, float* out, ThreadPool
   for (size_t first = 0; first < batch; first += kGroup) {
     const size_t pictures = std::min(kGroup, batch - first);
     LV_RETURN_IF_ERROR(group.Encode(chw + first * 3 * config_.image * config_.image, pictures,
-                                    out + first * config_.tokens() * config_.width, stop));
+                                    out + first * config_.tokens() * config_.out_width(), stop));
   }
   return Status::Ok();
 }

@@ -166,10 +166,15 @@ Status VitReader::ReadLayer(size_t index, VitLayer* layer) const {
 Result<std::unique_ptr<const VitWeights>> VitReader::Read() {
   auto weights = std::make_unique<VitWeights>();
   LV_RETURN_IF_ERROR(ReadEmbeddings(weights.get()));
-  for (size_t i = 0; i < config_.layers; ++i) {
+  for (size_t i = 0; i < config_.depth(); ++i) {
     LV_RETURN_IF_ERROR(ReadLayer(i, &weights->layers.emplace_back()));
   }
-  LV_RETURN_IF_ERROR(ReadNorm("backbone.layernorm", &weights->norm));
+  if (config_.taps.empty()) {
+    LV_RETURN_IF_ERROR(ReadNorm("backbone.layernorm", &weights->norm));
+  } else {
+    weights->norm.weight.assign(config_.width, 1.0f);
+    weights->norm.bias.assign(config_.width, 0.0f);
+  }
   return std::unique_ptr<const VitWeights>(std::move(weights));
 }
 

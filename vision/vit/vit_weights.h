@@ -41,8 +41,8 @@ struct VitWeights {
   VitMatrix patch;                     // [width, 3 patch patch], a picture's patch as plane, row, column
   std::vector<float> class_token;      // [width], its position added
   std::vector<float> patch_positions;  // [grid grid, width]
-  std::vector<VitLayer> layers;
-  VitNorm norm;
+  std::vector<VitLayer> layers;        // those that run
+  VitNorm norm;                        // of the last layer; for taps, which have none of their own, 1 and 0
 };
 
 // Binds and checks everything; nothing of the file is needed afterwards.

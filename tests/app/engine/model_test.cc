@@ -40,6 +40,7 @@ TEST_F(EngineModel, ReadsItsConfigAndRefusesWrongOnes) {
       {"/vit/heads", 7},        {"/vit/image", 225},  {"/vit/mean", {1, 2}},   {"/vit/std", {0, 0, 0}},
       {"/text/file", ""},       {"/text/sha256", 7},  {"/bridge/d_c", 100000}, {"/bridge/cross_layers", json::array()},
       {"/prompts/caption", ""}, {"/bridge/d_v", 512}, {"/vit/layers", -1},     {"/prompts", nullptr},
+      {"/vit/taps", {12}},      {"/vit/taps", {3, 3}},
   };
   for (const auto& [pointer, value] : wrong) {
     json changed = config_;
@@ -58,9 +59,14 @@ TEST_F(EngineModel, TheIndexHashFollowsWhatAnIndexDependsOn) {
   text["text"]["sha256"] = std::string(64, '1');
   json bridge = config_;
   bridge["bridge"]["sha256"] = std::string(64, '1');
+  json taps = config_;
+  taps["vit"]["taps"] = {3, 8};
   const auto other_text = ParseModelConfig(text.dump(), "c");
   const auto other_bridge = ParseModelConfig(bridge.dump(), "c");
-  ASSERT_TRUE(other_text.ok() && other_bridge.ok());
+  const auto other_taps = ParseModelConfig(taps.dump(), "c");
+  ASSERT_TRUE(other_text.ok() && other_bridge.ok() && other_taps.ok());
+  EXPECT_EQ(other_taps->bridge_shape.vit_width, 2 * other_taps->vit_shape.width);
+  EXPECT_NE(IndexModelHash(*base), IndexModelHash(*other_taps));
   EXPECT_EQ(IndexModelHash(*base), IndexModelHash(*other_text));
   EXPECT_NE(WholeModelHash(*base), WholeModelHash(*other_text));
   EXPECT_NE(IndexModelHash(*base), IndexModelHash(*other_bridge));
