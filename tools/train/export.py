@@ -88,7 +88,7 @@ def main():
                  mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225]),
         text=dict(file=os.path.basename(args.gguf), sha256=sha256(args.gguf)),
         bridge=dict({k: v for k, v in s.items() if k not in ("width", "vit_width")}, file="bridge.safetensors", sha256=sha256(weights)),
-        retrieval=dict(layer=12, width=256, hidden=512) if retrieval else None,
+        retrieval=dict(layer=12, width=256, hidden=retrieval["text"]["fc1.weight"].shape[0]) if retrieval else None,
         caption=caption_config(teacher) if teacher else None,
         prompts=dict(caption=CAPTION_PROMPTS[0]))
     with open(os.path.join(args.out, "config.json"), "w") as f:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the retrieval heads: words and frames into one space of 256 numbers.
 
-    retrieval.py --data ../shared/data --gguf MODEL.gguf --work WORK --minutes 6
+    retrieval.py --data ../shared/data --gguf MODEL.gguf --work WORK
 
 Frames: the ViT's class token and the mean of its patches, before the bridge's encoder (whose tokens, trained to describe 6,000
 pictures, find new ones less well). Words: the mean, over the question's tokens, of the hidden states
@@ -12,7 +12,6 @@ import argparse
 import math
 import os
 import random
-import time
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +21,7 @@ from bridge import RetrievalHead, Views, pooled_features, train_views
 from decoder import Decoder, Packing
 
 LAYER = 12
+HIDDEN = 1024
 
 
 @torch.no_grad()
@@ -60,7 +60,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name in ("data", "gguf", "work"):
         ap.add_argument("--" + name, required=True)
-    ap.add_argument("--minutes", type=float, default=6)
+    ap.add_argument("--steps", type=int, default=200, help="beyond these the training pictures are learned by heart")
     ap.add_argument("--captions", type=int, default=5, help="captions a picture")
     ap.add_argument("--threads", type=int, default=os.cpu_count())
     args = ap.parse_args()
@@ -82,19 +82,18 @@ def main():
     frame_train, frame_dev = views.sets[0], frame_features(pooled_features(args.work, "dev"))
     text_train = feats["train"].float().view(len(lists["train"]), -1, feats["train"].shape[-1])
 
-    frame_head, text_head = RetrievalHead(frame_train.shape[1]), RetrievalHead(text_train.shape[-1])
+    frame_head, text_head = RetrievalHead(frame_train.shape[1], HIDDEN), RetrievalHead(text_train.shape[-1], HIDDEN)
     # Inputs are whitened; the whitening is folded into the first layer at the end.
     norms = {"frame": (frame_train.mean(0), frame_train.std(0) + 1e-3), "text": (text_train.mean((0, 1)), text_train.std((0, 1)) + 1e-3)}
     white = lambda x, s: (x - norms[s][0]) / norms[s][1]
     scale = torch.nn.Parameter(torch.tensor(math.log(20.0)))
     params = list(frame_head.parameters()) + list(text_head.parameters())
     opt = torch.optim.AdamW([dict(params=params, weight_decay=0.2), dict(params=[scale], weight_decay=0.0)], lr=1e-3, betas=(0.9, 0.98))
-    rng, began, step = random.Random(3), time.time(), 0
+    rng = random.Random(3)
     n, batch = len(text_train), 1000
-    average = None
-    while (part := (time.time() - began) / (60 * args.minutes)) < 1:
+    for step in range(args.steps):
         for g in opt.param_groups:
-            g["lr"] = 1e-3 * min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * part))
+            g["lr"] = 1e-3 * min(1, (step + 1) / 50) * 0.5 * (1 + math.cos(math.pi * step / args.steps))
         rows = rng.sample(range(n), batch)
         which = torch.randint(text_train.shape[1], (batch, 2))
         # A mean of two captions of one picture now and then: words seen together.
@@ -110,19 +109,13 @@ def main():
         opt.zero_grad()
         loss.backward()
         opt.step()
-        step += 1
-        with torch.no_grad():
-            now = [p.detach().clone() for p in params]
-            average = now if average is None else torch._foreach_lerp(average, now, 0.01)
-        if step % 100 == 0:
-            text = f"step {step} loss {float(loss.detach()):.3f} scale {float(scale.exp()):.1f}"
+        if step % 50 == 49:
+            text = f"step {step + 1} loss {float(loss.detach()):.3f} scale {float(scale.exp()):.1f}"
             with torch.no_grad():
                 a, b = text_head(white(feats["dev"].float(), "text")), frame_head(white(frame_dev, "frame"))
             text += f"  dev R@1 {recall(a, b, 1):.3f} R@5 {recall(a, b, 5):.3f} R@10 {recall(a, b, 10):.3f}"
             print(text, flush=True)
     with torch.no_grad():
-        for p, v in zip(params, average):
-            p.copy_(v)
         for head, s in ((frame_head, "frame"), (text_head, "text")):
             mean, std = norms[s]
             head.fc1.weight /= std

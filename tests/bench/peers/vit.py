@@ -3,26 +3,27 @@
 
     vit.py --binary build/release/bin/longview --onnx PARTS/vit_s_focus.onnx [--threads 1]
 
-The ONNX file has a small head of its own behind the backbone; its part of the work is below 1 %. Medians of nine runs after two. Needs an idle
-machine, and the packages of tools/train/requirements.txt.
+Both run the blocks up to the last one that the bridge reads (tools/train/bridge.py, TAPS) and give the outputs of those. Medians of nine runs
+after two. Needs an idle machine, and the packages of tools/train/requirements.txt.
 """
 import os
 import statistics
+import sys
 import tempfile
 import time
 
 import numpy as np
 import onnxruntime as ort
 
-from peers import arguments, bench
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tools", "train"))
+from features import vit_session  # noqa: E402
+from peers import arguments, bench  # noqa: E402
 
 
 def measure(path, threads):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    session = vit_session(path, threads)
     put = session.get_inputs()[0]
-    picture = np.random.default_rng(1).standard_normal([d if isinstance(d, int) else {0: 1, 1: 3}.get(i, 224) for i, d in enumerate(put.shape)]).astype(np.float32)
+    picture = np.random.default_rng(1).standard_normal((1, 3, 224, 224)).astype(np.float32)
     times = []
     for _ in range(11):
         began = time.perf_counter()
