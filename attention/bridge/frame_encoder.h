@@ -39,8 +39,8 @@ class FrameEncoder {
   std::shared_ptr<const BridgeWeights> weights_;
 };
 
-// The mean over ViT patches that FrameTokens begins with: vit [1 + grid^2, width] -> out [1 + pool^2, width]; row 0 is the
-// class token, the others are means of (grid / pool)^2 patches, row by row.
+// The mean over ViT patches that FrameTokens begins with: vit [1 + grid^2, width] -> out [1 + pool^2, width]; row 0 is
+// the class token, the others are means of (grid / pool)^2 patches, row by row.
 void PoolVitTokens(const float* vit, size_t grid, size_t pool, size_t width, float* out);
 
 }  // namespace longview

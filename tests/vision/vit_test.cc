@@ -195,7 +195,10 @@ TEST(VitTest, WrongFilesAndShapesAreNamed) {
   for (const auto& change : std::vector<void (*)(VitConfig*)>{
            [](VitConfig* c) { c->heads = 5; }, [](VitConfig* c) { c->image = 225; }, [](VitConfig* c) { c->patch = 0; },
            [](VitConfig* c) { c->width = size_t{1} << 40; }, [](VitConfig* c) { c->norm_epsilon = NAN; },
-           [](VitConfig* c) { c->taps = {12}; }, [](VitConfig* c) { c->taps = {5, 5}; }}) {
+           [](VitConfig* c) { c->taps = {12}; },
+           [](VitConfig* c) {
+             c->taps = {5, 5};
+           }}) {
     config = {};
     change(&config);
     EXPECT_EQ(VitEncoder::Load(path, config, WeightStore::kF32).status().code(), StatusCode::kInvalidArgument);

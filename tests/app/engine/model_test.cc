@@ -36,10 +36,10 @@ TEST_F(EngineModel, ReadsItsConfigAndRefusesWrongOnes) {
   EXPECT_EQ(IndexModelHash(*config).size(), 12u);
 
   const std::vector<std::pair<const char*, json>> wrong = {
-      {"/format", "other"},     {"/version", 2},      {"/vit/file", "../x"},   {"/vit/sha256", "abc"},
-      {"/vit/heads", 7},        {"/vit/image", 225},  {"/vit/mean", {1, 2}},   {"/vit/std", {0, 0, 0}},
-      {"/text/file", ""},       {"/text/sha256", 7},  {"/bridge/d_c", 100000}, {"/bridge/cross_layers", json::array()},
-      {"/prompts/caption", ""}, {"/bridge/d_v", 512}, {"/vit/layers", -1},     {"/prompts", nullptr},
+      {"/format", "other"},     {"/version", 2},       {"/vit/file", "../x"},   {"/vit/sha256", "abc"},
+      {"/vit/heads", 7},        {"/vit/image", 225},   {"/vit/mean", {1, 2}},   {"/vit/std", {0, 0, 0}},
+      {"/text/file", ""},       {"/text/sha256", 7},   {"/bridge/d_c", 100000}, {"/bridge/cross_layers", json::array()},
+      {"/prompts/caption", ""}, {"/bridge/d_v", 512},  {"/vit/layers", -1},     {"/prompts", nullptr},
       {"/vit/taps", {12}},      {"/vit/taps", {3, 3}},
   };
   for (const auto& [pointer, value] : wrong) {
