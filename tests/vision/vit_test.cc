@@ -131,10 +131,10 @@ TEST(VitTest, PositionsMatchTheGraphsResize) {
 }
 
 TEST(VitTest, ResizeKeepsWhatNeedsNoResizing) {
-  std::vector<float> grid(5 * 5 * 2);
+  std::vector<float> grid(50);
   for (size_t i = 0; i < grid.size(); ++i) grid[i] = static_cast<float>(i * i % 13);
   EXPECT_EQ(ResizePositions(grid, 5, 5, 2), grid);
-  const std::vector<float> flat(7 * 7, 2.5f);
+  const std::vector<float> flat(49, 2.5f);
   for (const float v : ResizePositions(flat, 7, 3, 1)) EXPECT_FLOAT_EQ(v, 2.5f);
 }
 

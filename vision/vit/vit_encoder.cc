@@ -214,7 +214,8 @@ size_t VitEncoder::weight_bytes() const {
   return total;
 }
 
-Status VitEncoder::Encode(const float* chw, size_t batch, float* out, ThreadPool* pool, std::stop_token stop) const {
+Status VitEncoder::Encode(const float* chw, size_t batch, float* out, ThreadPool* pool,
+                          const std::stop_token& stop) const {
   if (batch == 0) return Status::Ok();
   GroupEncoder group(config_, *weights_, std::min(batch, kGroup), pool);
   for (size_t first = 0; first < batch; first += kGroup) {

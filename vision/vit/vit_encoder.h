@@ -34,7 +34,7 @@ class VitEncoder {
   // `chw` [batch, 3, image, image]: normalised RGB planes. Writes `out` [batch, config().tokens(),
   // config().out_width()]: after the last LayerNorm or, with taps, each tap's tokens brought to mean 0 and variance 1,
   // side by side. A picture's tokens do not depend on what else is in the batch. A stop gives kCancelled.
-  Status Encode(const float* chw, size_t batch, float* out, ThreadPool* pool, std::stop_token stop = {}) const;
+  Status Encode(const float* chw, size_t batch, float* out, ThreadPool* pool, const std::stop_token& stop = {}) const;
 
  private:
   VitEncoder();

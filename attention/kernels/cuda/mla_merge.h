@@ -75,7 +75,7 @@ class MlaMerge {
       for (uint32_t i = 4 * thread; i < rows * kDc; i += 4 * kThreads) {
         F4 sum{{0.0f, 0.0f, 0.0f, 0.0f}};
         const float* entry = from.out + first * kRows * kDc + i;
-        for (uint32_t e = 0; e < count; ++e, entry += kRows * kDc) {
+        for (uint32_t e = 0; e < count; ++e, entry += size_t{kRows} * kDc) {
           const F4 v = LoadPublished4(entry);
           const float factor = factors_[e * kRows + i / kDc];
           LV_UNROLL

@@ -57,12 +57,18 @@ class MlaScores : public MlaTiles<kStore, kDc, kWide> {
       PerLane<U4> a[2], b;
       LV_UNROLL
       for (int half = 0; half < 2; ++half) {
-        ForLanes([&](int lane) { at[lane] = queries + (lane % 16) * stride + k + 16 * half + lane / 16 * 8; });
+        ForLanes([&](int lane) {
+          const uint32_t number = (lane % 16) * stride + k + 16 * half + lane / 16 * 8;
+          at[lane] = queries + number;
+        });
         LoadMatrices<false>(at, a[half]);
       }
       LV_UNROLL
       for (int i = 0; i < kTokenBlocks; ++i) {
-        ForLanes([&](int lane) { at[lane] = rows + (8 * i + lane % 8) * stride + k + lane / 8 * 8; });
+        ForLanes([&](int lane) {
+          const uint32_t number = (8 * i + lane % 8) * stride + k + lane / 8 * 8;
+          at[lane] = rows + number;
+        });
         LoadMatrices<false>(at, b);
         MultiplyAdd(a[0], b, 0, s.score[i]);
         MultiplyAdd(a[1], b, 1, s.score[i]);

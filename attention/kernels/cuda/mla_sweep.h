@@ -142,11 +142,12 @@ class MlaSweep : public MlaScores<kStore, kDc, kWide> {
       LV_UNROLL
       for (int half = 0; half < 2; ++half) {
         const uint32_t r = row + lane / 4 + 8 * half;
-        float* out = call_.part_out + this->EntryRow(r) * kDc + column * kColumns + 2 * (lane % 4);
+        const uint32_t number = column * kColumns + 2 * (lane % 4);
+        float* out = call_.part_out + this->EntryRow(r) * kDc + number;
         LV_UNROLL
-        for (int i = 0; i < kColumnBlocks; ++i) {
-          out[8 * i] = s.out[i][lane].v[2 * half];
-          out[8 * i + 1] = s.out[i][lane].v[2 * half + 1];
+        for (int i = 0; i < kColumnBlocks; ++i, out += 8) {
+          out[0] = s.out[i][lane].v[2 * half];
+          out[1] = s.out[i][lane].v[2 * half + 1];
         }
         if (lane % 4 != 0) continue;
         this->template Shared<float>(at_.row_max)[column * kRows + r] = s.sum[half][lane];

@@ -27,7 +27,10 @@ class MlaTiles {
   LV_DEVICE T* Shared(uint32_t at) const {
     return reinterpret_cast<T*>(block_.shared + at);
   }
-  LV_DEVICE unsigned char* Stage(uint32_t stage) const { return block_.shared + at_.stages + stage * at_.stage_bytes; }
+  LV_DEVICE unsigned char* Stage(uint32_t stage) const {
+    const uint32_t byte = at_.stages + stage * at_.stage_bytes;
+    return block_.shared + byte;
+  }
   LV_DEVICE uint32_t KeyStride() const { return call_.d_r + 8; }
   LV_DEVICE uint32_t FirstTileOf(uint32_t part) const {
     return call_.first_tile + static_cast<uint32_t>(static_cast<uint64_t>(part) * call_.tiles / call_.parts);
@@ -74,9 +77,8 @@ class MlaTiles {
     constexpr uint32_t kChunks = kDc * kBytes / 16;
     const uint32_t stride = call_.latent_stride * kBytes, to_stride = kWidens ? kDc : 2 * kLatentStride;
     for (uint32_t i = thread; i < kTile * kChunks; i += kThreads) {
-      const uint32_t row = i / kChunks, at = i % kChunks * 16;
-      block_.CopyAsync(to + row * to_stride + at, page + static_cast<size_t>(first + row) * stride + at,
-                       row < valid ? 16 : 0);
+      const uint32_t row = i / kChunks, at = i % kChunks * 16, staged = row * to_stride + at;
+      block_.CopyAsync(to + staged, page + static_cast<size_t>(first + row) * stride + at, row < valid ? 16 : 0);
     }
     const unsigned char* keys = page + static_cast<size_t>(kMlaPageTokens) * stride;
     const uint32_t key_chunks = call_.d_r / 8;
@@ -88,8 +90,8 @@ class MlaTiles {
     if constexpr (kWidens) {
       const unsigned char* scales = keys + static_cast<size_t>(kMlaPageTokens) * 2 * call_.d_r;
       for (uint32_t i = thread; i < kTile / 4; i += kThreads) {
-        const uint32_t left = valid > 4 * i ? valid - 4 * i : 0;
-        block_.CopyAsync(to + at_.stage_scales + 16 * i, scales + static_cast<size_t>(first) * 4 + 16 * i,
+        const uint32_t left = valid > 4 * i ? valid - 4 * i : 0, at = 16 * i;
+        block_.CopyAsync(to + at_.stage_scales + at, scales + static_cast<size_t>(first) * 4 + at,
                          left < 4 ? 4 * left : 16);
       }
     }
@@ -100,7 +102,7 @@ class MlaTiles {
     ForThreads<kThreads>(block_, [&](int thread) {
       const unsigned char* from = Stage(stage);
       for (uint32_t i = thread; i < kTile * kDc / 4; i += kThreads) {
-        const uint32_t four = *reinterpret_cast<const uint32_t*>(from + 4 * i);
+        const uint32_t four = reinterpret_cast<const uint32_t*>(from)[i];
         float v[4];
         LV_UNROLL
         for (int j = 0; j < 4; ++j) v[j] = static_cast<float>(static_cast<int8_t>(four >> (8 * j)));
