@@ -24,7 +24,7 @@ import export  # noqa: E402
 import teacher  # noqa: E402
 
 VIT = dict(layers=4, width=48, taps=[1, 3], image=224, patch=14)
-SHAPE = dict(pool=4, vit_width=96, d_v=48, encoder_layers=2, encoder_heads=3, encoder_mlp=96, d_c=64, d_r=16, cuts=[32, 64],
+SHAPE = dict(pool=4, vit_width=VIT["width"] * len(VIT["taps"]), d_v=48, encoder_layers=2, encoder_heads=3, encoder_mlp=96, d_c=64, d_r=16, cuts=[32, 64],
              cross_layers=[1, 3], heads=3, d_k=16, mlp=64, width=72, min_wavelength_s=2.0, max_wavelength_s=144000.0)
 RETRIEVAL = dict(layer=2, width=24, hidden=40)
 TOKENS = [7 + 3 * i for i in range(60)]

@@ -11,6 +11,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import data as D
+
 # The blocks of the ViT, counted from 0, whose outputs are read. The backbone was tuned to find what is salient, and its last blocks have
 # unlearned what things are: docs/training.md has the measurements.
 TAPS = [5, 7, 10]
@@ -47,10 +49,13 @@ def pooled_features(work, name, view=0):
 class Views:
     """Several numbers of each photograph, one for each of its views; odd views are mirrored."""
 
-    def __init__(self, sets, captions):
-        """sets: a tensor [n, ...] for each view; captions: those of each photograph, for what mirroring would make untrue."""
-        self.sets = sets
-        self.sided = [any(w in ("left", "right") for t in texts for w in t.lower().rstrip(".").split()) for texts in captions]
+    def __init__(self, sets, sided):
+        """sets: a tensor [n, ...] for each view; sided: of each photograph, whether mirroring makes its captions untrue."""
+        self.sets, self.sided = sets, sided
+
+    def of(self, make):
+        """What `make` makes of each view's tensor."""
+        return Views([make(view) for view in self.sets], self.sided)
 
     def take(self, rng, rows):
         """One view of each of `rows`, by chance: [len(rows), ...] float."""
@@ -59,11 +64,11 @@ class Views:
 
 
 def train_views(work, captions):
-    """The pooled tokens of the training photographs, in all views that features.py has made."""
+    """The pooled tokens of the training photographs, in all views that features.py has made; captions: those of each photograph."""
     sets = [pooled_features(work, "train")]
     while os.path.exists(os.path.join(work, f"vit_train_{len(sets)}.npy")):
         sets.append(pooled_features(work, "train", len(sets)))
-    return Views(sets, captions)
+    return Views(sets, [any(not {"left", "right"}.isdisjoint(D.words(t)) for t in texts) for texts in captions])
 
 
 @contextlib.contextmanager

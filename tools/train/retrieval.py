@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 
 import data as D
-from bridge import RetrievalHead, Views, pooled_features, train_views
+from bridge import RetrievalHead, pooled_features, train_views
 from decoder import Decoder, Packing
 
 LAYER = 12
@@ -77,8 +77,7 @@ def main():
         dec = Decoder(args.gguf)
         feats = {s: text_features(dec, t) for s, t in texts.items()}
         torch.save(feats, path)
-    told_of = [captions[n] for n in lists["train"]]
-    views = Views([frame_features(view) for view in train_views(args.work, told_of).sets], told_of)
+    views = train_views(args.work, [captions[n] for n in lists["train"]]).of(frame_features)
     frame_train, frame_dev = views.sets[0], frame_features(pooled_features(args.work, "dev"))
     text_train = feats["train"].float().view(len(lists["train"]), -1, feats["train"].shape[-1])
 

@@ -24,7 +24,7 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import SHAPE, Compress, FrameEncoder, Views, WordHead, averaged, pooled_features, train_views
+from bridge import SHAPE, Compress, FrameEncoder, WordHead, averaged, pooled_features, train_views
 from decoder import Decoder
 from words import WORDS, few_tokens, word_loss, word_targets
 
@@ -295,7 +295,7 @@ def main():
                 net.load_state_dict(average)
                 net.eval()
                 with torch.no_grad():
-                    fixed = Views([torch.cat([latents(some) for some in view.split(100)]).half() for view in photographs.sets], [captions[n] for n in lists["train"]])
+                    fixed = photographs.of(lambda view: torch.cat([latents(some) for some in view.split(100)]).half())
                 learned, opt = optimizer(net["teacher"])
         else:
             pace = min(1.0, (step + 1) / 100, 0.05 + 1.9 * (1.0 - minutes / args.minutes))

@@ -20,7 +20,7 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import SHAPE, Bridge, Views, WordHead, averaged, pooled_features, train_views
+from bridge import SHAPE, Bridge, WordHead, averaged, pooled_features, train_views
 from decoder import Decoder, Packing, Prompts
 from questions import Examiner, may_show
 from teacher import load as load_teacher
@@ -291,8 +291,8 @@ def main():
     text = Text(dec, SHAPE["cross_layers"][0])
     for p in D.CAPTION_PROMPTS:
         text.prompt(p)
-    told_of = [captions[n] for n in lists["train"]]
-    photographs, pooled_dev = train_views(args.work, told_of), pooled_features(args.work, "dev")
+    photographs = train_views(args.work, [captions[n] for n in lists["train"]])
+    pooled_dev = pooled_features(args.work, "dev")
     teacher = load_teacher(args.teacher, dec) if args.teacher else None
     taught = teacher.captions_of(photographs.sets[0], lists["train"], captions, os.path.join(args.work, "taught.json")) if teacher and args.own else {}
     batches = Batches(lists["train"], captions, scores, text, int(time.time()), args.captions, args.answers, taught)
@@ -316,7 +316,7 @@ def main():
         bridge.load_state_dict(taken, strict=False)
         for p in [*bridge.encoder.parameters(), *bridge.compress.down.parameters(), bridge.compress.norm]:
             p.requires_grad_(False)
-        frame_tokens = Views([teacher.frame_tokens(view) for view in photographs.sets], told_of)
+        frame_tokens = photographs.of(teacher.frame_tokens)
     vocabulary, targets = word_targets(lists["train"], captions)
     head = WordHead(SHAPE["d_c"], targets.mean(0))
     print(f"{len(vocabulary)} words to tell", flush=True)
