@@ -14,6 +14,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/io/replace_file.h"
+
 namespace longview {
 namespace {
 
@@ -142,8 +144,8 @@ Status WritePicture(const Picture& picture, const std::string& path, int jpeg_qu
   }
   LV_ASSIGN_OR_RETURN(const auto bytes,
                       EncodePicture(picture, png ? PictureFormat::kPng : PictureFormat::kJpeg, jpeg_quality));
-  const size_t slash = path.rfind('/');
-  std::string temporary = (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + ".longview-picture-XXXXXX";
+  LV_ASSIGN_OR_RETURN(const ReplaceTarget target, FindReplaceTarget(path));
+  std::string temporary = (target.path.parent_path() / ".longview-picture-XXXXXX").string();
   const int fd = mkstemp(temporary.data());
   if (fd < 0) return SystemError(path, "cannot be written");
   size_t done = 0;
@@ -157,8 +159,8 @@ Status WritePicture(const Picture& picture, const std::string& path, int jpeg_qu
   if (done < bytes.size()) status = SystemError(path, "cannot be written");
   if (fchmod(fd, 0644) != 0 && status.ok()) status = SystemError(path, "cannot be written");
   if (close(fd) != 0 && status.ok()) status = SystemError(path, "cannot be written");
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = SystemError(path, "cannot be written");
-  if (!status.ok()) unlink(temporary.c_str());
+  if (status.ok()) return PutInPlace(temporary, target);
+  unlink(temporary.c_str());
   return status;
 }
 

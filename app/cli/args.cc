@@ -14,6 +14,7 @@
 
 #include "app/cli/args_caption.h"
 #include "app/cli/args_values.h"
+#include "app/engine/answerer.h"
 #include "app/engine/time_format.h"
 #include "app/engine/time_text.h"
 #include "app/engine/utf8.h"
@@ -367,7 +368,7 @@ std::string Parser::CheckTogether() {
     if (args_.paths.size() < 2) return "needs at least one video, and " + what + " last";
     args_.text = std::move(args_.paths.back());
     args_.paths.pop_back();
-    if (args_.text.find_first_not_of(" \t\r\n\v\f") == std::string::npos) return what + " must not be empty";
+    if (const Status status = CheckWords(args_.text, what); !status.ok()) return status.message();
     struct stat info {};
     if (stat(args_.text.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
       return "the last of the words is " + what + ", but '" + args_.text + "' is a file";

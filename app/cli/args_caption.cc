@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/cli/args_values.h"
+#include "app/engine/captioner.h"
 #include "app/engine/time_format.h"
 #include "app/engine/utf8.h"
 
@@ -36,9 +37,7 @@ Result<CaptionShard> ParseShard(std::string_view text) {
 
 Result<std::string> ParsePrompt(std::string_view text) {
   constexpr size_t kLongest = 4096;
-  if (text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos) {
-    return InvalidArgument("the prompt must not be empty");
-  }
+  if (ShowsNothing(text)) return InvalidArgument("the prompt must not be empty");
   if (text.size() > kLongest) return InvalidArgument("the prompt is longer than 4096 bytes");
   return std::string(text);
 }
@@ -117,6 +116,9 @@ void AddCaptionOptions(CLI::App* app, CaptionArgs* caption) {
 std::string CheckCaptionArgs(bool fps_given, Args* args) {
   const CaptionArgs& caption = args->caption;
   if (args->paths.empty() && caption.files_from.empty()) return "needs a video";
+  CaptionOptions wanted_of_engine;
+  wanted_of_engine.every_s = caption.every_s;
+  if (const Status status = CheckCaption(wanted_of_engine); !status.ok()) return "--every: " + status.message();
   if (caption.every_s > 0.0 && !fps_given && caption.every_s * args->sampling.fps < 1.0) {
     SamplingSettings wanted = args->sampling;
     wanted.fps = 1.0 / caption.every_s;

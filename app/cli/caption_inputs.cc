@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "app/engine/output_files.h"
+#include "app/engine/utf8.h"
 
 namespace longview::cli {
 namespace {
@@ -232,6 +233,13 @@ Result<std::string> ReadStandardInput() {
   }
 }
 
+// What stands in a file that is anything but a list: names with control characters that no file has.
+bool IsNoPath(const std::string& path) {
+  const bool odd = std::any_of(path.begin(), path.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  std::error_code error;
+  return odd && !fs::exists(fs::symlink_status(path, error));
+}
+
 }  // namespace
 
 bool HasMediaExtension(const fs::path& name) {
@@ -260,6 +268,10 @@ Result<std::vector<std::string>> ReadPathList(const std::string& file) {
     const size_t end = std::min(text.find(separator, from), text.size());
     std::string path = text.substr(from, end - from);
     if (separator == '\n' && path.ends_with('\r')) path.pop_back();
+    if (IsNoPath(path)) {
+      return InvalidArgument(file + ": is no list of paths: one of them would be '" +
+                             PrintableText(path.substr(0, 60)) + "'");
+    }
     if (!path.empty()) paths.push_back(std::move(path));
     from = end + 1;
   }

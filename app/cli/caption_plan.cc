@@ -156,13 +156,7 @@ Result<bool> CaptionOutputs::SidecarStays(const fs::path& path, const std::strin
 
 Status CaptionOutputs::WriteSidecar(const CaptionTask& task, const std::string& name, std::span<const Cue> cues,
                                     double end_s, const std::string& input) {
-  std::error_code ignored;
-  fs::path path = task.output.folder / name;
-  // A link stays one: what it leads to is replaced.
-  if (fs::is_symlink(fs::symlink_status(path, ignored))) {
-    const fs::path target = fs::canonical(path, ignored);
-    if (!target.empty()) path = target;
-  }
+  const fs::path path = task.output.folder / name;
   // Under --out a sidecar beside the input is what the new one begins as.
   const std::vector<fs::path> sources = {path, task.input.string() + ".xmp",
                                          fs::path(task.input).replace_extension(".xmp")};

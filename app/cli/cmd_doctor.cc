@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <thread>
 
 #include "app/cli/commands.h"
 #include "app/engine/output_files.h"
 #include "app/engine/time_format.h"
 #include "app/engine/utf8.h"
 #include "core/backend/device.h"
+#include "core/base/thread_pool.h"
 #include "core/simd/level.h"
 #include "vision/av/ffmpeg_version.h"
 
@@ -27,9 +27,8 @@ std::string MachineText() {
   utsname system{};
   uname(&system);
   const std::string cpu = CpuName();
-  return (cpu.empty() ? std::string(system.machine) : cpu) + ", " +
-         std::to_string(std::thread::hardware_concurrency()) + " cores, " + FormatSize(MemoryBytes()) + " of memory, " +
-         system.sysname + " " + system.release;
+  return (cpu.empty() ? std::string(system.machine) : cpu) + ", " + std::to_string(UsableCores()) + " cores, " +
+         FormatSize(MemoryBytes()) + " of memory, " + system.sysname + " " + system.release;
 }
 
 // The GPUs that could be chosen with --device, or why there are none.

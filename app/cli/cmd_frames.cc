@@ -34,11 +34,12 @@ Result<std::vector<double>> WantedTimes(const Context& context) {
     const double step = context.args.frames.every_s;
     const double count = std::max(1.0, std::ceil(info.duration_s / step - 1e-9));
     if (count > kMaxPictures) {
-      return InvalidArgument("--every " + FormatNumber(step, 6) +
-                             " makes more than 10 million pictures: take longer steps");
+      return InvalidArgument("--every makes more than 10 million pictures here: take longer steps");
     }
     for (double i = 0.0; i < count; ++i) times.push_back(info.first_time_s + i * step);
   }
+  // Names of pictures tell microseconds apart.
+  for (double& time : times) time = Rounded(time);
   std::sort(times.begin(), times.end());
   times.erase(std::unique(times.begin(), times.end()), times.end());
   return times;

@@ -65,7 +65,8 @@ int List(const Context& context) {
                     {"index", IndexJson(entry.index)}});
     if (context.args.json) continue;
     context.terminal.Print(std::string(IndexStateName(entry.index.state)) + "  " + FormatTime(entry.duration_s) + "  " +
-                           FormatSize(entry.index.bytes) + "  " + PrintableText(entry.last_path) + "\n");
+                           FormatSize(entry.index.bytes) + "  " + PrintableText(entry.index.sampling) + "  " +
+                           PrintableText(entry.last_path) + "\n");
   }
   if (context.args.json) {
     PrintJson(context,

@@ -34,7 +34,7 @@ std::string Grid(const SelfTestReport& report, int SelfTestCell::*count) {
     if (std::find(lengths.begin(), lengths.end(), cell.length_s) == lengths.end()) lengths.push_back(cell.length_s);
     if (std::find(depths.begin(), depths.end(), cell.depth) == depths.end()) depths.push_back(cell.depth);
   }
-  const auto padded = [](std::string text) { return std::string(text.size() < 10 ? 10 - text.size() : 0, ' ') + text; };
+  const auto padded = [](std::string text) { return std::string(text.size() < 12 ? 12 - text.size() : 1, ' ') + text; };
   std::string text = padded("depth");
   for (const double length : lengths) text += padded(FormatDuration(length));
   text += "\n";
@@ -79,7 +79,10 @@ int RunSelfTest(const Context& context) {
     return kExitDone;
   }
   context.terminal.Print("Found by a search for the caption, of those planted:\n" +
-                         Grid(*report, &SelfTestCell::found) + "\nMost attention of all when asked over everything:\n" +
+                         Grid(*report, &SelfTestCell::found) +
+                         "\nMet with more attention than any other moment when everything is attended to at once (few "
+                         "by the default model, "
+                         "which chooses moments first):\n" +
                          Grid(*report, &SelfTestCell::attended));
   if (!report->trained_heads) {
     context.terminal.Print("\nThe model has no trained retrieval heads: a search ranks by attention too.\n");

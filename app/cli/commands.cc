@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "app/engine/fingerprint.h"
@@ -59,9 +61,14 @@ nlohmann::ordered_json IndexJson(const IndexInfo& index) {
 
 UsableVideos PrepareVideos(const Context& context) {
   UsableVideos usable;
+  // A file named in two ways is one video.
   std::vector<std::string> names;
   for (const std::string& name : context.args.paths) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    const bool known = std::any_of(names.begin(), names.end(), [&name](const std::string& other) {
+      std::error_code ignored;
+      return name == other || std::filesystem::equivalent(name, other, ignored);
+    });
+    if (!known) names.push_back(name);
   }
   if (names.size() == 1) {
     usable.paths = {names[0]};

@@ -9,6 +9,7 @@
 #include "app/cli/stop_signal.h"
 #include "app/cli/terminal.h"
 #include "app/engine/engine.h"
+#include "core/base/standard_streams.h"
 
 namespace longview::cli {
 namespace {
@@ -90,6 +91,7 @@ int Run(ParseOutcome parsed, Terminal* terminal) {
 }
 
 int Main(int argc, char** argv) {
+  OpenStandardStreams();
   // A reader that goes away and a file at its size limit are errors of the write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

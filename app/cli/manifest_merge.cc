@@ -1,12 +1,14 @@
 // Manifests of parts into one of the whole.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "app/cli/caption_manifest.h"
 #include "app/engine/output_files.h"
+#include "core/io/json.h"
 
 namespace longview::cli {
 namespace {
@@ -21,10 +23,13 @@ std::string TextAt(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-int Rank(const std::string& state) {
+// Of several records of one input the highest is kept. Nothing where there is no such state.
+std::optional<int> Rank(const std::string& state) {
   if (state == "done") return 3;
   if (state == "skipped") return 2;
-  return state == "failed" ? 1 : 0;
+  if (state == "failed") return 1;
+  if (state == "not_done") return 0;
+  return std::nullopt;
 }
 
 bool IsInput(const json& input) {
@@ -32,7 +37,7 @@ bool IsInput(const json& input) {
   for (const char* key : {"video", "state", "fingerprint", "id", "error"}) {
     if (input.contains(key) && !input[key].is_string()) return false;
   }
-  return true;
+  return Rank(TextAt(input, "state")).has_value();
 }
 
 Status CheckManifest(const NamedManifest& manifest) {
@@ -110,6 +115,8 @@ void AddRuns(const json& object, std::map<std::string, json>* runs) {
 
 Result<NamedManifest> ReadManifest(const fs::path& path) {
   LV_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path, kMaxManifestBytes));
+  // A deeper one would take more stack than there is when it is compared or written.
+  LV_RETURN_IF_ERROR(Json::Parse(text, path.string(), {kMaxManifestBytes}).status());
   NamedManifest manifest{path.string(), json::parse(text, nullptr, false)};
   LV_RETURN_IF_ERROR(CheckManifest(manifest));
   return manifest;

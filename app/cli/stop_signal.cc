@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -16,6 +17,7 @@
 namespace longview::cli {
 namespace {
 
+constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 constexpr int kGraceMs = 1800;  // design.md: a stop takes at most two seconds
 
 std::atomic<int> pipe_read{-1};
@@ -30,21 +32,23 @@ extern "C" void OnStopSignal(int /*signal*/) {
   errno = saved;
 }
 
+// A signal that was ignored when the program began stays so: nohup, and shells for what they run in the background.
 void SetHandler(void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int number : kStopSignals) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = handler;
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, nullptr);
+  }
 }
 
 void MaskStopSignals(int how) {
-  sigset_t both;
-  sigemptyset(&both);
-  sigaddset(&both, SIGINT);
-  sigaddset(&both, SIGTERM);
-  pthread_sigmask(how, &both, nullptr);
+  sigset_t all;
+  sigemptyset(&all);
+  for (const int number : kStopSignals) sigaddset(&all, number);
+  pthread_sigmask(how, &all, nullptr);
 }
 
 // The next byte, or 0 at a time-out; 'q' is the destructor's.

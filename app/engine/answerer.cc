@@ -10,6 +10,7 @@
 #include "app/engine/evidence.h"
 #include "app/engine/question.h"
 #include "app/engine/time_text.h"
+#include "app/engine/utf8.h"
 #include "attention/decoder/text_generator.h"
 #include "core/base/clock.h"
 
@@ -20,8 +21,6 @@ namespace {
 constexpr double kMomentGap_s = 5.0;
 // No moment is shorter, a still's neither.
 constexpr double kShortest = 0.001;
-
-bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
 
 // t_q: the middle of what was named, or its beginning where it has no end.
 double MiddleOf(const TimeSpan& span) { return std::isfinite(span.end) ? (span.start + span.end) / 2.0 : span.start; }
@@ -51,17 +50,25 @@ Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPromp
   return scores;
 }
 
-// The frames that options.at leaves; all where it says nothing.
-Result<std::vector<size_t>> FramesAsked(const Session& session, const AskOptions& options) {
+// `span` without what lies beyond `at`, where that is more than a moment.
+TimeSpan Within(const std::optional<TimeSpan>& at, const TimeSpan& span) {
+  if (!at || at->end <= at->start) return span;
+  return {std::clamp(span.start, at->start, at->end), std::clamp(span.end, at->start, at->end)};
+}
+
+// The frames that `at` leaves; all where it says nothing.
+Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optional<TimeSpan>& at) {
   std::vector<size_t> frames(session.frames().size());
   std::iota(frames.begin(), frames.end(), size_t{0});
-  if (!options.at) return frames;
-  frames = session.FramesIn(*options.at);
-  if (frames.empty()) {
-    return OutOfRange("no picture was kept between " + FormatTime(options.at->start, 3) + " and " +
-                      (std::isfinite(options.at->end) ? FormatTime(options.at->end, 3) : "the end"));
-  }
-  return frames;
+  if (!at) return frames;
+  frames = session.FramesIn(*at);
+  if (!frames.empty()) return frames;
+  double until = 0.0;
+  for (const SessionFrame& frame : session.frames()) until = std::max(until, frame.end);
+  const std::string of = session.videos().size() == 1 ? session.videos()[0].name : "the videos";
+  const std::string end = std::isfinite(at->end) ? FormatTime(at->end, 3) : "the end";
+  return OutOfRange(of + ": no picture was kept between " + FormatTime(at->start, 3) + " and " + end +
+                    "; the last one ends at " + FormatTime(until, 3));
 }
 
 // The words name a time: that is where to look, whatever the pictures are like. The `count` frames nearest to a moment;
@@ -77,7 +84,7 @@ std::vector<size_t> FramesNamed(const Session& session, const TimeSpan& named, s
 Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPrompt& prompt, const AskOptions& options,
                                          const std::optional<TimeSpan>& named, double question_time_s, KvCache* kv,
                                          ThreadPool* pool, const std::stop_token& stop) {
-  LV_ASSIGN_OR_RETURN(std::vector<size_t> frames, FramesAsked(session, options));
+  LV_ASSIGN_OR_RETURN(std::vector<size_t> frames, FramesAsked(session, options.at));
   const auto count = static_cast<size_t>(options.focus_frames);
   if (options.scope == Scope::kAll || frames.size() <= count) return frames;
   if (!options.at && named) {
@@ -123,7 +130,7 @@ std::vector<Evidence> LookedAt(const Session& session, std::span<const size_t> f
 }
 
 std::vector<Evidence> EvidenceOf(const Session& session, std::span<const size_t> frames,
-                                 const std::vector<double>& masses) {
+                                 const std::vector<double>& masses, const std::optional<TimeSpan>& at) {
   std::vector<FrameMass> table;
   for (size_t i = 0; i < frames.size() && i < masses.size(); ++i) {
     const SessionFrame& frame = session.frames()[frames[i]];
@@ -133,7 +140,8 @@ std::vector<Evidence> EvidenceOf(const Session& session, std::span<const size_t>
   }
   std::vector<Evidence> evidence;
   for (const EvidenceSpan& span : MergeEvidence(table)) {
-    evidence.push_back({session.videos()[span.video].name, span.start, span.end, span.weight});
+    const TimeSpan shown = Within(at, {span.start, span.end});
+    evidence.push_back({session.videos()[span.video].name, shown.start, shown.end, span.weight});
   }
   return evidence;
 }
@@ -182,8 +190,18 @@ Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerH
 
 }  // namespace
 
+Status CheckWords(std::string_view words, const std::string& what) {
+  constexpr size_t kLongest = 4096;
+  if (ShowsNothing(words)) return InvalidArgument(what + " must not be empty");
+  if (words.size() > kLongest) {
+    return InvalidArgument(what + " is " + std::to_string(words.size()) + " bytes long, more than " +
+                           std::to_string(kLongest));
+  }
+  return Status::Ok();
+}
+
 Status CheckAsk(std::string_view question, const AskOptions& options) {
-  if (IsBlank(question)) return InvalidArgument("the question is empty");
+  LV_RETURN_IF_ERROR(CheckWords(question, "the question"));
   if (options.focus_frames < 1 || options.focus_frames > 4096) {
     return InvalidArgument("focus on " + std::to_string(options.focus_frames) + " frames: not in 1..4096");
   }
@@ -384,7 +402,7 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   }
   if (plan.general && session.bridge().caption_head) {
     if (frames.empty()) {
-      LV_ASSIGN_OR_RETURN(frames, FramesAsked(session, options));
+      LV_ASSIGN_OR_RETURN(frames, FramesAsked(session, options.at));
       if (!options.at && named) frames = FramesNamed(session, *named, 1, std::move(frames));
     }
     LV_RETURN_IF_ERROR(AnswerByCaptions(session, frames, options, job, &answer));
@@ -401,7 +419,7 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   const std::vector<double> masses = cross->Evidence();
   answer.looked = LookedAt(session, frames, masses);
   // An answer that nothing of the kind is there drew on no moment.
-  if (answer.text != kAbsent) answer.evidence = EvidenceOf(session, frames, masses);
+  if (answer.text != kAbsent) answer.evidence = EvidenceOf(session, frames, masses, options.at);
   return answer;
 }
 
@@ -441,10 +459,9 @@ Status ReadAgain(const Session& session, std::string_view words, std::span<const
 
 Result<SearchResult> SearchIn(const Session& session, std::string_view words, const SearchOptions& options,
                               const JobContext& job, ThreadPool* pool) {
-  if (IsBlank(words)) return InvalidArgument("there are no words to search for");
+  LV_RETURN_IF_ERROR(CheckWords(words, "what to look for"));
   if (options.limit < 1) return InvalidArgument("a search for at most 0 moments finds none");
-  std::vector<size_t> frames = session.FramesIn(options.at.value_or(TimeSpan{}));
-  if (frames.empty()) return OutOfRange("no picture was kept within the time span");
+  LV_ASSIGN_OR_RETURN(const std::vector<size_t> frames, FramesAsked(session, options.at));
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, words, true));
   KvCache kv;
   LV_ASSIGN_OR_RETURN(std::vector<double> scores, ScoreFrames(session, prompt, frames, 0.0, &kv, pool, job.stop));
@@ -473,8 +490,8 @@ Result<SearchResult> SearchIn(const Session& session, std::string_view words, co
     });
     if (near_a_better) continue;
     taken.push_back(frame);
-    result.moments.push_back(
-        {session.videos()[frame.video].name, frame.start, std::max(frame.end, frame.start + kShortest), scores[i]});
+    const TimeSpan shown = Within(options.at, {frame.start, std::max(frame.end, frame.start + kShortest)});
+    result.moments.push_back({session.videos()[frame.video].name, shown.start, shown.end, scores[i]});
   }
   return result;
 }

@@ -33,7 +33,11 @@ Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatP
                                              std::span<const size_t> frames, double question_time_s, KvCache* kv,
                                              ThreadPool* pool, const std::stop_token& stop);
 
-// kInvalidArgument: an empty question, or an option out of range.
+// kInvalidArgument where there is nothing to see in `words`, or more than 4,096 bytes; `what` they are opens the
+// message.
+Status CheckWords(std::string_view words, const std::string& what);
+
+// kInvalidArgument: a question that CheckWords refuses, or an option out of range.
 Status CheckAsk(std::string_view question, const AskOptions& options);
 
 // Answers from a session of at least one frame. time.index_s and total_s are the caller's to fill; first_token_s counts

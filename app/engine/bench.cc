@@ -8,7 +8,6 @@
 #include <fstream>
 #include <functional>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "attention/decoder/text_decoder.h"
@@ -16,6 +15,7 @@
 #include "attention/mla/frame_cache.h"
 #include "core/base/arena.h"
 #include "core/base/clock.h"
+#include "core/base/thread_pool.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/gemm.h"
 #include "core/simd/level.h"
@@ -84,7 +84,7 @@ class Bench {
   void MeasureMachine() {
     BenchMachine& machine = report_.machine;
     machine.cpu = CpuName();
-    machine.cores = static_cast<int>(std::thread::hardware_concurrency());
+    machine.cores = UsableCores();
     machine.memory_bytes = MemoryBytes();
     machine.simd = std::string(SimdLevelName(ActiveSimdLevel()));
     machine.threads = pool_->threads();

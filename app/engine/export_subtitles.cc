@@ -19,22 +19,7 @@ constexpr std::array<SubtitleFormat, 5> kFormats = {SubtitleFormat::kSrt, Subtit
 
 bool IsLineBreak(uint32_t c) { return (c >= 0x0A && c <= 0x0D) || c == 0x85 || c == 0x2028 || c == 0x2029; }
 
-// Shows nothing and would keep a line from being blank: blanks of Unicode, zero-width characters, controls.
-bool IsBlank(uint32_t c) {
-  return c <= 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0x1680 || (c >= 0x2000 && c <= 0x200F) || IsLineBreak(c) ||
-         (c >= 0x202A && c <= 0x202F) || (c >= 0x205F && c <= 0x206F) || c == 0x3000 || c == 0xFEFF;
-}
-
 bool IsDroppedControl(uint32_t c) { return (c < 0x20 && c != '\t') || (c >= 0x7F && c < 0xA0); }
-
-bool ShowsNothing(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const Utf8Step step = NextCharacter(text, at);
-    if (!IsBlank(step.code_point)) return false;
-    at += step.bytes;
-  }
-  return true;
-}
 
 std::string_view TrimSpaces(std::string_view line) {
   while (!line.empty() && line.front() == ' ') line.remove_prefix(1);

@@ -295,9 +295,12 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
       start_after = writer->last_time_s();
       outcome.report.resumed = true;
     }
-    LV_ASSIGN_OR_RETURN(const IndexTotals totals,
-                        Read(request, header, start_after, job,
-                             [&](std::span<const CacheFileFrame> frames) { return writer->Append(frames); }));
+    const Result<IndexTotals> totals =
+        Read(request, header, start_after, job,
+             [&](std::span<const CacheFileFrame> frames) { return writer->Append(frames); });
+    // An index without a picture helps nobody, and the library would list it without a name.
+    if (writer->frames() == 0) fs::remove(file, error);
+    if (!totals.ok()) return totals.status();
     if (writer->frames() == 0) return Damaged(request.video.string() + ": no picture of it could be read");
     const Status same = CheckUnchanged(request.video, outcome.stamp);
     if (!same.ok()) {
@@ -305,7 +308,7 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
       fs::remove(file, error);
       return same;
     }
-    LV_RETURN_IF_ERROR(writer->Complete(totals.ToJson()));
+    LV_RETURN_IF_ERROR(writer->Complete(totals->ToJson()));
   } else if (writer != nullptr) {
     outcome.report.was_complete = true;
   }

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "app/engine/utf8.h"
+#include "core/io/replace_file.h"
 
 namespace longview {
 namespace {
@@ -155,14 +156,12 @@ Status PrepareOutputFolder(const fs::path& folder) {
 }
 
 Status WriteFileAtomically(const fs::path& path, std::string_view bytes) {
-  const fs::path temporary = TemporaryPath(FolderOf(path));
+  LV_ASSIGN_OR_RETURN(const ReplaceTarget target, FindReplaceTarget(path));
+  const fs::path folder = FolderOf(target.path);
+  const fs::path temporary = TemporaryPath(folder);
   if (const int error = WriteNewFile(temporary, bytes); error != 0) return WriteError(path, error);
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    return WriteError(path, error);
-  }
-  FlushFolder(FolderOf(path));
+  LV_RETURN_IF_ERROR(PutInPlace(temporary, target));
+  FlushFolder(folder);
   return Status::Ok();
 }
 

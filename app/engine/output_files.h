@@ -40,7 +40,8 @@ std::string OutputName(std::string_view base, std::string_view suffix, size_t ma
 Status PrepareOutputFolder(const std::filesystem::path& folder);
 
 // Writes `bytes` beside `path` under a temporary name unique to this process, flushes it to the disk, renames it over
-// `path` and flushes the folder. On any failure the temporary file is removed, `path` is as it was, and kIo names it.
+// `path` and flushes the folder. A link is followed, and permissions stay as they were. On any failure the temporary
+// file is removed, `path` is as it was, and kIo names it; so where `path` is there and is no regular file.
 Status WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes);
 
 // Appends whole `line` + '\n' in one write and flushes it. A file that does not end in '\n' (a run that was killed)

@@ -1,9 +1,13 @@
 // The search for folders.
 #include "app/engine/paths.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace longview {
 namespace {
@@ -13,6 +17,15 @@ namespace fs = std::filesystem;
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : value;
+}
+
+// As the system's list of users has it, for a program that was started without HOME.
+fs::path HomeOfUser() {
+  std::vector<char> buffer(16384);
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) return {};
+  return entry.pw_dir == nullptr ? fs::path() : fs::path(entry.pw_dir);
 }
 
 fs::path Absolute(const fs::path& path) {
@@ -33,9 +46,10 @@ fs::path DataHome() {
   if (xdg.is_absolute()) return xdg / "longview";
   const fs::path home = Variable("HOME");
   if (home.is_absolute()) return home / ".local" / "share" / "longview";
+  if (const fs::path home = HomeOfUser(); home.is_absolute()) return home / ".local" / "share" / "longview";
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
-  return (error ? fs::path("/") : temporary) / "longview";
+  return (error ? fs::path("/") : temporary) / ("longview-" + std::to_string(getuid()));
 }
 
 fs::path LibraryFolder(const fs::path& given) {

@@ -122,7 +122,8 @@ CacheStats Session::Stats() const {
 std::vector<size_t> Session::FramesIn(const TimeSpan& span) const {
   std::vector<size_t> found;
   for (size_t i = 0; i < frames_.size(); ++i) {
-    const bool begun = frames_[i].start <= span.end;
+    // What begins as the span ends is not of it; a span without length is a moment.
+    const bool begun = frames_[i].start < span.end || frames_[i].start <= span.start;
     // A frame without length (a still, the last picture) is there at its own time.
     const bool lasting = frames_[i].end > span.start || frames_[i].start >= span.start;
     if (begun && lasting) found.push_back(i);

@@ -223,7 +223,7 @@ Result<double> ParseTime(std::string_view text) {
 }
 
 Result<TimeSpan> ParseTimeRange(std::string_view text) {
-  const size_t dash = text.find('-');
+  const size_t dash = text.find('-', 1);  // not a minus, which no time has
   TimeSpan range;
   LV_ASSIGN_OR_RETURN(range.start, ParseTime(text.substr(0, dash)));
   if (dash == std::string_view::npos) {
@@ -232,7 +232,7 @@ Result<TimeSpan> ParseTimeRange(std::string_view text) {
   }
   if (dash + 1 == text.size()) return range;
   LV_ASSIGN_OR_RETURN(range.end, ParseTime(text.substr(dash + 1)));
-  if (range.end <= range.start) {
+  if (range.end < range.start) {
     return InvalidArgument("'" + std::string(text) + "' ends before it starts; write the earlier time first");
   }
   return range;

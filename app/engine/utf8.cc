@@ -1,4 +1,4 @@
-// A table-driven reader of UTF-8 and the three transformations built on it.
+// A reader of UTF-8 and what is built on it.
 #include "app/engine/utf8.h"
 
 namespace longview {
@@ -10,6 +10,11 @@ unsigned char Byte(std::string_view text, size_t at) { return static_cast<unsign
 
 // Control characters, and the separators that many readers take for the end of a line.
 bool IsControl(uint32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029; }
+
+bool IsBlank(uint32_t c) {
+  return c <= 0x20 || (c >= 0x7F && c <= 0xA0) || c == 0x1680 || (c >= 0x2000 && c <= 0x200F) ||
+         (c >= 0x2028 && c <= 0x202F) || (c >= 0x205F && c <= 0x206F) || c == 0x3000 || c == 0xFEFF;
+}
 
 void AppendEscaped(uint32_t c, std::string* out) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -86,6 +91,15 @@ std::string_view Utf8Prefix(std::string_view text, size_t max_bytes) {
     end += bytes;
   }
   return text.substr(0, end);
+}
+
+bool ShowsNothing(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Step step = NextCharacter(text, at);
+    if (!IsBlank(step.code_point)) return false;
+    at += step.bytes;
+  }
+  return true;
 }
 
 }  // namespace longview

@@ -32,6 +32,10 @@ std::string PrintableText(std::string_view text);
 // UTF-8 counts as a character).
 std::string_view Utf8Prefix(std::string_view text, size_t max_bytes);
 
+// Whether there is nothing to see in `text`: blanks of Unicode, line ends, zero-width characters and controls alone, or
+// nothing at all.
+bool ShowsNothing(std::string_view text);
+
 }  // namespace longview
 
 #endif  // LONGVIEW_APP_ENGINE_UTF8_H_

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "app/engine/engine.h"
+#include "core/base/standard_streams.h"
 #include "ui/app_settings.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
@@ -90,6 +91,7 @@ std::optional<Options> ParseOptions() {
 
 // Exit codes as the command line's: 0 closed, 2 wrong usage, 3 no display.
 int RunWindow(int argc, char** argv) {
+  OpenStandardStreams();
   signal(SIGPIPE, SIG_IGN);
   CatchSignals();
   // Qt would end the program with a core dump.

@@ -3,6 +3,8 @@
 // microseconds before sleeping, because a token's forward pass is hundreds of short loops in a row.
 #include "core/base/thread_pool.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -80,8 +82,15 @@ struct ThreadPool::Impl {
   }
 };
 
+int UsableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+  return count > 0 ? count : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
-  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (threads <= 0) threads = UsableCores();
   impl_->threads = threads;
   impl_->workers.reserve(static_cast<size_t>(threads - 1));
   for (int i = 1; i < threads; ++i) {

@@ -9,6 +9,9 @@
 namespace longview {
 
 // Thread-safe for one caller at a time; a second concurrent caller runs its loop on its own thread alone.
+// The processor cores that this process may use, at least 1: its affinity counts, as set by taskset or a container.
+int UsableCores();
+
 class ThreadPool {
  public:
   // `threads` >= 1 counts the calling thread; 0 takes the machine's cores.

@@ -54,6 +54,8 @@ std::vector<char*> Pointers(std::vector<std::string>* strings) {
   if (!options.stdout_path.empty()) out = open(options.stdout_path.c_str(), O_WRONLY);
   dup2(out, 1);
   dup2(err, 2);
+  // Tests may run in the background of a script, where SIGINT is ignored from the start.
+  signal(SIGINT, SIG_DFL);
   if (options.file_size_limit >= 0) {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{static_cast<rlim_t>(options.file_size_limit), static_cast<rlim_t>(options.file_size_limit)};

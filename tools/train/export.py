@@ -13,7 +13,7 @@ import os
 import re
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from bridge import SHAPE, TAPS
 from data import CAPTION_PROMPTS
@@ -50,12 +50,19 @@ def caption_config(teacher):
                 mlp=tensor("layers.0.up.weight").shape[0], tokens=len(teacher["tokens"]), longest=tensor("position").shape[0])
 
 
+def folded(name, scales):
+    """The block's output scale where it is folded into this parameter, else 1."""
+    return scales[int(name.split(".")[1])] if name.startswith("cross.") and name.endswith(("o.weight", "down.weight")) else 1.0
+
+
+def read_back(path, names, scales):
+    """The parameters `names` of an exported bridge, each cross block's scale taken out again: to train on from published weights."""
+    weights = load_file(path)
+    return {name: weights[product_name(name)].float() / folded(name, scales) for name in names}
+
+
 def tensors(checkpoint, retrieval, teacher):
-    out = {}
-    for name, value in checkpoint["average"].items():
-        if name.startswith("cross.") and name.endswith(("o.weight", "down.weight")):
-            value = value * checkpoint["scales"][int(name.split(".")[1])]
-        out[product_name(name)] = value
+    out = {product_name(name): value * folded(name, checkpoint["scales"]) for name, value in checkpoint["average"].items()}
     if retrieval:
         for head in ("frame", "text"):
             out |= {f"retrieval.{head}.{k}": v for k, v in retrieval[head].items()}

@@ -22,11 +22,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import metrics  # noqa: E402
 from bridge import SHAPE, Bridge, WordHead, averaged, pooled_features, train_views
 from decoder import Decoder, Packing, Prompts
+from export import read_back
 from questions import Examiner, may_show
 from teacher import load as load_teacher
 from words import WORDS, few_tokens, learn_words, some_tokens, word_loss, word_targets
 
 FALL = 0.25  # the part of the minutes over which the learning rate falls
+TOLD = 0.65  # the part of the questions that ask for more than yes, no or a refusal
 
 
 class Text:
@@ -240,7 +242,7 @@ class Batches:
             if self.taught:
                 items.append(self.rng.choice(self.taught[n]))
             for _ in range(self.told_answers):
-                if self.told[n] and self.rng.random() < 0.5:
+                if self.told[n] and self.rng.random() < TOLD:
                     items.append(self.rng.choices(self.told[n], [t[2] for t in self.told[n]])[0][:2])
                 else:
                     items.append(self.rng.choice(self.rng.choice(self.whether[n]))[:2])
@@ -279,7 +281,7 @@ def main():
     ap.add_argument("--eval-every", type=float, default=20, help="minutes; 0: never")
     ap.add_argument("--words", type=int, default=1700, help="steps of the word head alone, before the decoder is asked")
     ap.add_argument("--name", default="bridge")
-    ap.add_argument("--init", help="weights to start from")
+    ap.add_argument("--init", help="weights to start from: a checkpoint, or with --teacher an exported bridge.safetensors")
     args = ap.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
@@ -312,7 +314,7 @@ def main():
     ckpt_path = os.path.join(args.work, args.name + ".pt")
     if teacher:
         teacher.speak_in(vmap, text.prompts.end)
-        taken = {f"{part}.{k}": v for part in ("encoder", "compress") for k, v in teacher.net[part].state_dict().items()}
+        taken = {f"{part}.{k}": v for part in ("encoder", "compress") for k, v in teacher.net[part].state_dict().items() if k != "time_key.weight"}
         bridge.load_state_dict(taken, strict=False)
         for p in [*bridge.encoder.parameters(), *bridge.compress.down.parameters(), bridge.compress.norm]:
             p.requires_grad_(False)
@@ -327,9 +329,12 @@ def main():
     step, minutes, log = 0, 0.0, []
     average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
     resumed = os.path.exists(ckpt_path)
-    if resumed or args.init:
+    if args.init and args.init.endswith(".safetensors") and not resumed:
+        bridge.load_state_dict(dict(read_back(args.init, average, scales), **taken))
+        average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
+    elif resumed or args.init:
         ck = torch.load(ckpt_path if resumed else args.init)
-        bridge.load_state_dict(ck["model"] if resumed or not teacher else dict(ck["model"], **{k: v for k, v in taken.items() if k != "compress.time_key.weight"}))
+        bridge.load_state_dict(ck["model"] if resumed or not teacher else dict(ck["model"], **taken))
         head.load_state_dict(ck["head"])
         scales = ck["scales"]
         for b, s in zip(bridge.cross, scales):

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/io/replace_file.h"
 #include "vision/av/ffmpeg_ptr.h"
 
 namespace longview {
@@ -162,14 +163,12 @@ Status CopyClip(const std::string& video, double start_s, double end_s, const st
   const auto target = static_cast<int64_t>(span.start * AV_TIME_BASE);
   (void)avformat_seek_file(input.get(), -1, std::numeric_limits<int64_t>::min(), target, target, 0);
 
-  const fs::path path = out;
+  LV_ASSIGN_OR_RETURN(const ReplaceTarget place, FindReplaceTarget(out));
+  const fs::path& path = place.path;
   const fs::path temporary = path.parent_path() / ("." + path.stem().string() + ".part" + path.extension().string());
-  Status status = WriteClip(input.get(), span, out, temporary.string(), job);
-  if (status.ok()) {
-    fs::rename(temporary, path, error);
-    if (error) status = IoError(out + ": " + error.message());
-  }
-  if (!status.ok()) fs::remove(temporary, error);
+  const Status status = WriteClip(input.get(), span, out, temporary.string(), job);
+  if (status.ok()) return PutInPlace(temporary, place);
+  fs::remove(temporary, error);
   return status;
 }
 

@@ -187,7 +187,14 @@ Status Demuxer::Init(int64_t max_pixels) {
   format->flags |= AVFMT_FLAG_CUSTOM_IO;
   const std::string name = HarmlessName(file_->path());
   const int opened = avformat_open_input(&format, name.c_str(), input, nullptr);  // frees `format` on failure
-  if (opened < 0) return Fail("not a video, or damaged at its start", opened);
+  if (opened < 0) {
+    // MP4 and its kin list their pictures in one place, at the end where a camera wrote them.
+    const bool unfinished =
+        last_complaint.find("moov atom not found") != std::string::npos && NameHas(input->name, {"mp4"});
+    return Fail(unfinished ? "cut off, or never finished by what recorded it: the list of its pictures is missing"
+                           : "not a video, or damaged at its start",
+                opened);
+  }
   format_.reset(format);
   LV_RETURN_IF_ERROR(CheckSizes(max_pixels));
 
