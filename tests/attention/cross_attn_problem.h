@@ -166,7 +166,7 @@ inline void ExpectEveryKernelAgrees(Problem* p, const std::string& which) {
       if (std::isinf(lse[q])) {
         EXPECT_EQ(p->lse[q], lse[q]) << what;
       } else {
-        EXPECT_NEAR(p->lse[q], lse[q], dots ? 2e-2 : 1e-5) << what;
+        EXPECT_NEAR(p->lse[q], lse[q], dots ? 5e-2 : 1e-5) << what;
       }
     }
   }
