@@ -74,7 +74,7 @@ bool CpuRuns(CrossAttnKernel kernel) {
     case CrossAttnKernel::kAvx512Bf16:
       return avx512 && __builtin_cpu_supports("avx512bf16");
     case CrossAttnKernel::kAvx512Fp16:
-      return avx512 && __builtin_cpu_supports("avx512fp16");
+      return avx512 && CpuHasAvx512Fp16();
     case CrossAttnKernel::kAvx512Vnni:
       return avx512 && __builtin_cpu_supports("avx512vnni");
     default:

@@ -29,11 +29,9 @@ void GemmNN(size_t m, size_t n, size_t k, const float* a, size_t lda, const floa
 }
 
 bool HasBf16Gemm() {
-#if defined(__x86_64__)
   // Sapphire Rapids' vector units, which came with fp16, take four steps for a bf16 dot product: half of what they do
   // in floats. There the gain is AMX's, which virtual machines may hide.
-  if (__builtin_cpu_supports("avx512fp16") && !__builtin_cpu_supports("amx-bf16")) return false;
-#endif
+  if (CpuHasAvx512Fp16() && !CpuHasAmxBf16()) return false;
   return ActiveSimdLevel() == SimdLevel::kAvx512Bf16;
 }
 
