@@ -150,7 +150,7 @@ Status VitReader::ReadLayer(size_t index, VitLayer* layer) const {
   const auto attention = [&](const std::string& part) {
     return MatrixName{node + "attention/attention/" + part + "/MatMul", name + "attention.attention." + part + ".bias"};
   };
-  // The first block's numbers lie too far apart for eight bits a row: it alone causes two thirds of their loss.
+  // In eight bits the first block costs most: the cosine of a picture of noise falls from 0.9995 to 0.9982.
   const WeightStore store = index == 0 && store_ == WeightStore::kI8 ? WeightStore::kBF16 : store_;
   LV_RETURN_IF_ERROR(ReadNorm(name + "norm1", &layer->norm1));
   LV_RETURN_IF_ERROR(ReadNorm(name + "norm2", &layer->norm2));
