@@ -44,9 +44,10 @@ struct BenchReport {
   std::vector<BenchKernel> kernels;
 };
 
-// What it runs; both loaded.
+// What it runs; all loaded.
 struct BenchParts {
-  std::shared_ptr<const VitEncoder> vit;  // weights in bf16
+  std::shared_ptr<const VitEncoder> vit;       // weights in bf16
+  std::shared_ptr<const VitEncoder> vit_int8;  // the same in int8
   std::shared_ptr<const TextDecoder> decoder;
 };
 

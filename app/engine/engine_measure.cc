@@ -81,6 +81,7 @@ Result<CompareReport> Engine::Compare(const fs::path& video, const CompareOption
 Result<BenchReport> Engine::Bench(const JobContext& job) {
   BenchParts parts;
   LV_ASSIGN_OR_RETURN(parts.vit, impl_->model.LoadVit(WeightStore::kBF16, job));
+  LV_ASSIGN_OR_RETURN(parts.vit_int8, impl_->model.LoadVit(WeightStore::kI8, job));
   LV_ASSIGN_OR_RETURN(const TextPart text, impl_->model.Text(job));
   parts.decoder = text.decoder;
   return RunBench(parts, &impl_->pool, job);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -14,7 +15,6 @@
 #include "attention/kernels/cross_attn_sweep.h"
 #include "core/base/check.h"
 #include "core/simd/level.h"
-#include "core/tensor/dtype.h"
 
 namespace longview {
 namespace {
@@ -46,6 +46,10 @@ SweepKernel KernelOf(CrossAttnKernel kernel) {
       return internal::Avx512SweepKernel();
     case CrossAttnKernel::kAvx512Bf16:
       return internal::Avx512Bf16SweepKernel();
+    case CrossAttnKernel::kAvx512Fp16:
+      return internal::Avx512Fp16SweepKernel();
+    case CrossAttnKernel::kAvx512Vnni:
+      return internal::Avx512VnniSweepKernel();
     case CrossAttnKernel::kAuto:
     case CrossAttnKernel::kReference:
       break;
@@ -56,6 +60,9 @@ SweepKernel KernelOf(CrossAttnKernel kernel) {
 // Whether the processor has what the kernel's code uses, whatever LONGVIEW_SIMD says.
 bool CpuRuns(CrossAttnKernel kernel) {
 #if defined(__x86_64__)
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
   switch (kernel) {
     case CrossAttnKernel::kBaseline:
       return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
@@ -63,11 +70,13 @@ bool CpuRuns(CrossAttnKernel kernel) {
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
              __builtin_cpu_supports("f16c");
     case CrossAttnKernel::kAvx512:
+      return avx512;
     case CrossAttnKernel::kAvx512Bf16:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512cd") &&
-             (kernel == CrossAttnKernel::kAvx512 || __builtin_cpu_supports("avx512bf16"));
+      return avx512 && __builtin_cpu_supports("avx512bf16");
+    case CrossAttnKernel::kAvx512Fp16:
+      return avx512 && CpuHasAvx512Fp16();
+    case CrossAttnKernel::kAvx512Vnni:
+      return avx512 && __builtin_cpu_supports("avx512vnni");
     default:
       return true;
   }
@@ -82,7 +91,7 @@ struct FreeAligned {
   void operator()(void* p) const { ::operator delete(p, std::align_val_t(64)); }
 };
 using Floats = std::unique_ptr<float[], FreeAligned>;
-using Halves = std::unique_ptr<uint16_t[], FreeAligned>;
+using Bytes = std::unique_ptr<std::byte[], FreeAligned>;
 void* NewAligned(size_t bytes) {
   return ::operator new(std::max<size_t>(bytes, 1), std::align_val_t(64), std::nothrow);
 }
@@ -94,7 +103,7 @@ struct Work {
   size_t value_at = 0, row_width = 0;
   std::vector<size_t> part_begin;  // [parts + 1], runs
   Floats q;                        // [queries, c_width + r_width]
-  Halves q_bf16;                   // the same
+  Bytes packed;                    // the same as the kernel reads it
   Floats out;                      // [parts, queries, c_width]
   Floats max, sum;                 // [parts, queries]
   Floats run_max, run_sum;         // [run_count, mass_stride] or null
@@ -111,8 +120,8 @@ struct Work {
         !want(&merged_max, mass_stride) || !want(&weight, mass_stride)) {
       return false;
     }
-    q_bf16 = Halves(static_cast<uint16_t*>(NewAligned(queries * (c_width + r_width) * sizeof(uint16_t))));
-    if (q_bf16 == nullptr) return false;
+    packed = Bytes(static_cast<std::byte*>(NewAligned(SweepKernel::PackedBytes(queries, c_width + r_width))));
+    if (packed == nullptr) return false;
     if (params.run_mass == nullptr) return true;
     return want(&run_max, MulSize(params.run_count, mass_stride)) &&
            want(&run_sum, MulSize(params.run_count, mass_stride));
@@ -134,7 +143,7 @@ void MakeParts(const CrossAttnParams& params, Work* work) {
   }
 }
 
-void PackQueries(const CrossAttnParams& params, Work* work) {
+void PackQueries(const CrossAttnParams& params, const SweepKernel& kernel, Work* work) {
   const size_t width = work->c_width + work->r_width;
   std::memset(work->q.get(), 0, work->queries * width * sizeof(float));
   const float scale = params.scale * kLog2E;
@@ -143,7 +152,9 @@ void PackQueries(const CrossAttnParams& params, Work* work) {
     for (size_t j = 0; j < params.d_c; ++j) to[j] = params.q_c[i * params.d_c + j] * scale;
     for (size_t j = 0; j < params.d_r; ++j) to[work->c_width + j] = params.q_r[i * params.d_r + j] * scale;
   }
-  for (size_t i = 0; i < work->queries * width; ++i) work->q_bf16[i] = FloatToBF16(work->q[i]);
+  if (kernel.pack != nullptr) {
+    kernel.pack(work->q.get(), work->queries, work->c_width, work->r_width, work->packed.get());
+  }
 }
 
 // Joins the parts' outputs in their order, takes the sink's share off and writes out and lse.
@@ -202,7 +213,7 @@ Status SweepAll(const CrossAttnParams& params, const SweepKernel& kernel, Thread
       task.value_at = work->value_at;
       task.row_width = work->row_width;
       task.q = work->q.get();
-      task.q_bf16 = work->q_bf16.get();
+      task.packed = work->packed.get();
       task.tile = scratch[static_cast<size_t>(slot)].tile.get();
       task.p = scratch[static_cast<size_t>(slot)].p.get();
       task.out = work->out.get() + part * work->queries * work->c_width;
@@ -211,7 +222,7 @@ Status SweepAll(const CrossAttnParams& params, const SweepKernel& kernel, Thread
       task.run_max = work->run_max.get();
       task.run_sum = work->run_sum.get();
       task.mass_stride = work->mass_stride;
-      kernel.sweep(task);
+      if (!kernel.sweep(task)) kernel.fallback(task);
     }
   };
   if (pool == nullptr) {
@@ -250,6 +261,20 @@ bool HasFactors(const CrossAttnParams& params) {
                      [](const CrossAttnRun& run) { return run.scales != nullptr || run.value_scales != nullptr; });
 }
 
+// Whether the call's shape suits a kernel of narrow numbers: whole vectors, and in bf16 rows that count as they are
+// stored.
+bool Fits(CrossAttnKernel kernel, const CrossAttnParams& params) {
+  switch (kernel) {
+    case CrossAttnKernel::kAvx512Bf16:
+    case CrossAttnKernel::kAvx512Fp16:
+      return params.d_c % 32 == 0 && params.d_r % 32 == 0 && !HasFactors(params);
+    case CrossAttnKernel::kAvx512Vnni:
+      return params.d_c % 64 == 0 && params.d_r % 32 == 0;
+    default:
+      return true;
+  }
+}
+
 Status Wrong(const std::string& what) { return InvalidArgument("cross-attention: " + what); }
 
 Status CheckRun(const CrossAttnParams& params, size_t index) {
@@ -285,6 +310,10 @@ std::string_view CrossAttnKernelName(CrossAttnKernel kernel) {
       return "avx512";
     case CrossAttnKernel::kAvx512Bf16:
       return "avx512_bf16";
+    case CrossAttnKernel::kAvx512Fp16:
+      return "avx512_fp16";
+    case CrossAttnKernel::kAvx512Vnni:
+      return "avx512_vnni";
   }
   return "?";
 }
@@ -294,20 +323,34 @@ bool CrossAttnSupported(CrossAttnKernel kernel) {
   return KernelOf(kernel).sweep != nullptr && CpuRuns(kernel);
 }
 
+bool CrossAttnReads(CrossAttnKernel kernel, CacheStore store) {
+  switch (kernel) {
+    case CrossAttnKernel::kAvx512Bf16:
+    case CrossAttnKernel::kAvx512Fp16:
+      return store == CacheStore::kBF16;
+    case CrossAttnKernel::kAvx512Vnni:
+      return store == CacheStore::kI8;
+    default:
+      return true;
+  }
+}
+
 CrossAttnKernel CrossAttnBest(CacheStore store) {
   const SimdLevel level = ActiveSimdLevel();
   if (level == SimdLevel::kNone) return CrossAttnKernel::kReference;
   const struct {
     CrossAttnKernel kernel;
     SimdLevel needs;
-  } order[] = {{CrossAttnKernel::kAvx512Bf16, SimdLevel::kAvx512Bf16},
+  } order[] = {{CrossAttnKernel::kAvx512Vnni, SimdLevel::kAvx512Bf16},
+               {CrossAttnKernel::kAvx512Fp16, SimdLevel::kAvx512Bf16},
+               {CrossAttnKernel::kAvx512Bf16, SimdLevel::kAvx512Bf16},
                {CrossAttnKernel::kAvx512, SimdLevel::kAvx512},
                {CrossAttnKernel::kAvx2, SimdLevel::kAvx2},
                {CrossAttnKernel::kBaseline, SimdLevel::kBaseline}};
   for (const auto& entry : order) {
-    if (level < entry.needs || !CrossAttnSupported(entry.kernel)) continue;
-    if (entry.kernel == CrossAttnKernel::kAvx512Bf16 && store != CacheStore::kBF16) continue;
-    return entry.kernel;
+    if (level >= entry.needs && CrossAttnReads(entry.kernel, store) && CrossAttnSupported(entry.kernel)) {
+      return entry.kernel;
+    }
   }
   return CrossAttnKernel::kPortable;
 }
@@ -336,9 +379,9 @@ Status CrossAttn(const CrossAttnParams& params, CrossAttnKernel kernel, ThreadPo
   if (!CrossAttnSupported(kernel)) {
     return Unsupported("cross-attention: this machine cannot run kernel " + std::string(CrossAttnKernelName(kernel)));
   }
-  if (kernel == CrossAttnKernel::kAvx512Bf16 && params.store != CacheStore::kBF16) {
-    return Unsupported("cross-attention: kernel avx512_bf16 reads bf16 caches only, not " +
-                       std::string(CacheStoreName(params.store)));
+  if (!CrossAttnReads(kernel, params.store)) {
+    return Unsupported("cross-attention: kernel " + std::string(CrossAttnKernelName(kernel)) +
+                       " does not read caches of type " + std::string(CacheStoreName(params.store)));
   }
   if (params.queries == 0) {
     if (params.run_mass != nullptr) std::fill_n(params.run_mass, params.run_count, 0.0f);
@@ -349,10 +392,7 @@ Status CrossAttn(const CrossAttnParams& params, CrossAttnKernel kernel, ThreadPo
     return Status::Ok();
   }
 
-  // Dot products of pairs want whole vectors of 32, and rows that count as they are stored.
-  if (kernel == CrossAttnKernel::kAvx512Bf16 && (params.d_c % 32 != 0 || params.d_r % 32 != 0 || HasFactors(params))) {
-    kernel = CrossAttnKernel::kAvx512;
-  }
+  if (!Fits(kernel, params)) kernel = CrossAttnKernel::kAvx512;
   return internal::SweepAndMerge(params, KernelOf(kernel), pool);
 }
 
@@ -366,7 +406,7 @@ Status internal::SweepAndMerge(const CrossAttnParams& params, const SweepKernel&
   work.mass_stride = RoundUp(work.queries, kSweepPad);
   MakeParts(params, &work);
   if (!work.Allocate(params)) return ResourceError("no memory for the attention's work space");
-  PackQueries(params, &work);
+  PackQueries(params, kernel, &work);
   if (params.run_mass != nullptr) {
     // Runs without tokens and queries that pad a vector are never written by the sweep.
     std::fill_n(work.run_max.get(), params.run_count * work.mass_stride, -kInf);

@@ -15,14 +15,28 @@
 namespace longview {
 
 // Which implementation answers. kAuto: the best that this machine and LONGVIEW_SIMD allow; kReference:
-// cross_attn_ref.h; kPortable: the sweep in plain C++; kBaseline: SSE4 or NEON.
-enum class CrossAttnKernel { kAuto, kReference, kPortable, kBaseline, kAvx2, kAvx512, kAvx512Bf16 };
+// cross_attn_ref.h; kPortable: the sweep in plain C++; kBaseline: SSE4 or NEON. The last three compute in narrow
+// numbers: kAvx512Bf16 and kAvx512Fp16 for bf16 caches, kAvx512Vnni for int8 caches.
+enum class CrossAttnKernel {
+  kAuto,
+  kReference,
+  kPortable,
+  kBaseline,
+  kAvx2,
+  kAvx512,
+  kAvx512Bf16,
+  kAvx512Fp16,
+  kAvx512Vnni
+};
 
-// "auto", "reference", "portable", "baseline", "avx2", "avx512", "avx512_bf16".
+// "auto", "reference", "portable", "baseline", "avx2", "avx512", "avx512_bf16", "avx512_fp16", "avx512_vnni".
 std::string_view CrossAttnKernelName(CrossAttnKernel kernel);
 
 // Whether this build and machine can run it (LONGVIEW_SIMD is not asked).
 bool CrossAttnSupported(CrossAttnKernel kernel);
+
+// Whether it reads caches of this storage type.
+bool CrossAttnReads(CrossAttnKernel kernel, CacheStore store);
 
 // What kAuto stands for at present.
 CrossAttnKernel CrossAttnBest(CacheStore store);
@@ -32,7 +46,8 @@ CrossAttnKernel CrossAttnBest(CacheStore store);
 Status CheckCrossAttn(const CrossAttnParams& params);
 
 // Computes params.out, lse and run_mass. kInvalidArgument as CheckCrossAttn, kUnsupported for a kernel this machine
-// cannot run, kResource where the work space (queries x parts) cannot be had. Thread-safe; `pool` may be null.
+// cannot run or that does not read this store, kResource where the work space (queries x parts) cannot be had.
+// Thread-safe; `pool` may be null.
 Status CrossAttn(const CrossAttnParams& params, CrossAttnKernel kernel, ThreadPool* pool);
 
 }  // namespace longview

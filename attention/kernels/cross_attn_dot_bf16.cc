@@ -15,12 +15,14 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "attention/kernels/cross_attn_sweep-inl.h"
 #include "attention/kernels/cross_attn_sweep.h"
+#include "core/tensor/dtype.h"
 
 HWY_BEFORE_NAMESPACE();
 #undef LV_NATIVE_DOT_BF16
@@ -146,15 +148,19 @@ struct Bf16Tile {
         rows(reinterpret_cast<uint16_t*>(t.tile)),
         pairs(rows + kSweepTile * t.row_width) {}
 
+  static size_t Steps(const SweepTask& task, size_t n) { return StepsOf3x4(task, n); }
+
   // Not forced inline: SweepRuns is compiled without the bf16 instructions.
-  void Put(const CrossAttnRun& run, size_t token, size_t row) {
+  void Put(const CrossAttnRun& run, size_t token, size_t count, size_t row) {
     const CrossAttnParams& params = *task.params;
     const size_t n = HWY_MIN(static_cast<size_t>(run.d_c), params.d_c);
     uint16_t* to = rows + row * task.row_width;
-    PutVector(run.latents, token * run.latent_stride, n, to);
-    if (task.value_at > 0) PutVector(run.values, token * run.latent_stride, n, to + task.value_at);
-    std::memcpy(to + task.c_width, static_cast<const uint16_t*>(run.keys) + token * params.d_r,
-                params.d_r * sizeof(uint16_t));
+    for (const size_t end = token + count; token < end; ++token, to += task.row_width) {
+      PutVector(run.latents, token * run.latent_stride, n, to);
+      if (task.value_at > 0) PutVector(run.values, token * run.latent_stride, n, to + task.value_at);
+      std::memcpy(to + task.c_width, static_cast<const uint16_t*>(run.keys) + token * params.d_r,
+                  params.d_r * sizeof(uint16_t));
+    }
   }
 
   void PutVector(const void* from, size_t at, size_t n, uint16_t* to) {
@@ -187,10 +193,12 @@ struct Bf16Tile {
       float* out = task.out + q * task.c_width;
       for (size_t t = 0; t < filled; t += 4) {
         next.Step();
-        DotScore3x4(task.q_bf16 + q * width, rows + t * task.row_width, width, task.row_width, p + t);
+        DotScore3x4(static_cast<const uint16_t*>(task.packed) + q * width, rows + t * task.row_width, width,
+                    task.row_width, p + t);
       }
+      float largest[kSweepQueryGroup];
+      OnlineSoftmax(task, n, q, largest);
       for (size_t i = 0; i < kSweepQueryGroup; ++i) {
-        OnlineSoftmax(n, task.c_width, p + i * kSweepTile, task.max + q + i, task.sum + q + i, out + i * task.c_width);
         RoundRow(p + i * kSweepTile, RoundUp(n, lanes), p16 + i * kSweepTile);
         for (size_t t = n; t < filled; ++t) p16[i * kSweepTile + t] = 0;
       }
@@ -216,10 +224,15 @@ struct Bf16Tile {
   }
 };
 
-void DotSweep(const SweepTask& task) {
+bool DotSweep(const SweepTask& task) {
   Bf16Tile tile(task);
   SweepRuns(task, tile);
   tile.Finish();
+  return true;
+}
+
+void PackBf16(const float* q, size_t queries, size_t c_width, size_t r_width, void* to) {
+  std::transform(q, q + queries * (c_width + r_width), static_cast<uint16_t*>(to), FloatToBF16);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -232,7 +245,7 @@ namespace longview::internal {
 
 SweepKernel Avx512Bf16SweepKernel() {
 #if (HWY_TARGETS & HWY_AVX3) && HWY_COMPILER_GCC_ACTUAL
-  return {&N_AVX3::DotSweep, Avx512SweepKernel().mass};
+  return {&N_AVX3::DotSweep, Avx512SweepKernel().mass, &N_AVX3::PackBf16, nullptr};
 #else
   return {};
 #endif
@@ -240,7 +253,7 @@ SweepKernel Avx512Bf16SweepKernel() {
 
 SweepKernel EmulatedBf16SweepKernel() {
 #if HWY_TARGETS & HWY_AVX2
-  return {&N_AVX2::DotSweep, Avx2SweepKernel().mass};
+  return {&N_AVX2::DotSweep, Avx2SweepKernel().mass, &N_AVX2::PackBf16, nullptr};
 #else
   return {};
 #endif

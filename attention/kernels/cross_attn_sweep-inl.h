@@ -15,94 +15,12 @@
 
 #include "attention/kernels/cross_attn_sweep.h"
 #include "attention/kernels/next_rows.h"
+#include "attention/kernels/online_softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace longview::internal {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using F = hn::ScalableTag<float>;
-using VF = hn::Vec<F>;
-
-// 2^x for x <= 0 (x < -126 counts as -126): relative error below 3e-7.
-HWY_INLINE VF Exp2(VF x) {
-  const F d;
-  const hn::RebindToSigned<F> di;
-  x = hn::Max(x, hn::Set(d, -126.0f));
-  const auto n = hn::NearestInt(x);
-  const VF f = hn::Sub(x, hn::ConvertTo(d, n));
-  // Taylor's series of 2^f on [-1/2, 1/2].
-  VF y = hn::Set(d, 1.5403530e-4f);
-  y = hn::MulAdd(y, f, hn::Set(d, 1.3333558e-3f));
-  y = hn::MulAdd(y, f, hn::Set(d, 9.6181291e-3f));
-  y = hn::MulAdd(y, f, hn::Set(d, 5.5504109e-2f));
-  y = hn::MulAdd(y, f, hn::Set(d, 2.4022651e-1f));
-  y = hn::MulAdd(y, f, hn::Set(d, 6.9314718e-1f));
-  y = hn::MulAdd(y, f, hn::Set(d, 1.0f));
-  return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(n, hn::Set(di, 127)))));
-}
-
-HWY_INLINE float Exp2One(float x) { return hn::GetLane(Exp2(hn::Set(F(), x))); }
-
-#if HWY_TARGET == HWY_SCALAR
-// p[0..3] = the sums of four vectors.
-HWY_INLINE void StoreSums(VF a, VF b, VF c, VF e, float* HWY_RESTRICT p) {
-  p[0] = hn::GetLane(a);
-  p[1] = hn::GetLane(b);
-  p[2] = hn::GetLane(c);
-  p[3] = hn::GetLane(e);
-}
-#else
-template <class D>
-HWY_INLINE hn::Vec<hn::Full128<float>> FoldBlocks(D d, hn::Vec<D> v) {
-  if constexpr (hn::MaxLanes(D()) == 4) {
-    (void)d;
-    return v;
-  } else {
-    const hn::Half<D> dh;
-    return FoldBlocks(dh, hn::Add(hn::LowerHalf(dh, v), hn::UpperHalf(dh, v)));
-  }
-}
-
-// p[0..3] = the sums of four vectors: two rounds of interleaving within 128 bits, then the 128-bit blocks folded.
-HWY_INLINE void StoreSums(VF a, VF b, VF c, VF e, float* HWY_RESTRICT p) {
-  const F d;
-  const hn::Repartition<uint64_t, F> d64;
-  const auto ab = hn::BitCast(d64, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
-  const auto ce = hn::BitCast(d64, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
-  const VF sums =
-      hn::Add(hn::BitCast(d, hn::InterleaveLower(d64, ab, ce)), hn::BitCast(d, hn::InterleaveUpper(d64, ab, ce)));
-  hn::Store(FoldBlocks(d, sums), hn::Full128<float>(), p);
-}
-#endif
-
-// Turns one query's scores p[n] into 2^(p - max), with the running maximum, sum and output brought up to it. p is
-// written up to the next whole vector.
-HWY_INLINE void OnlineSoftmax(size_t n, size_t c_width, float* HWY_RESTRICT p, float* HWY_RESTRICT max,
-                              float* HWY_RESTRICT sum, float* HWY_RESTRICT out) {
-  const F d;
-  const size_t lanes = hn::Lanes(d);
-  const size_t padded = RoundUp(n, lanes);
-  for (size_t t = n; t < padded; ++t) p[t] = -std::numeric_limits<float>::infinity();
-  VF vmax = hn::Load(d, p);
-  for (size_t t = lanes; t < padded; t += lanes) vmax = hn::Max(vmax, hn::Load(d, p + t));
-  const float tile_max = hn::GetLane(hn::MaxOfLanes(d, vmax));
-  if (tile_max > *max) {
-    const float shrink = Exp2One(*max - tile_max);
-    const VF vshrink = hn::Set(d, shrink);
-    *sum *= shrink;
-    for (size_t i = 0; i < c_width; i += lanes) hn::Store(hn::Mul(hn::Load(d, out + i), vshrink), d, out + i);
-    *max = tile_max;
-  }
-  const VF now = hn::Set(d, *max);
-  VF vsum = hn::Zero(d);
-  for (size_t t = 0; t < padded; t += lanes) {
-    const VF e = Exp2(hn::Sub(hn::Load(d, p + t), now));
-    hn::Store(e, d, p + t);
-    vsum = hn::Add(vsum, e);
-  }
-  *sum += hn::GetLane(hn::SumOfLanes(d, vsum));
-}
 
 HWY_INLINE float SumOf(const float* HWY_RESTRICT p, size_t n) {
   const F d;
@@ -133,8 +51,14 @@ HWY_INLINE void AddRunMass(const SweepTask& task, size_t run, bool run_begins, s
   }
 }
 
-// Goes through the task's runs tile by tile. `tile` has Put(run, token, row), which takes a token into row `row` of the
-// tile, and Attend(n, next), which attends to its first n rows and calls next.Step() before each block of scores.
+// Blocks of scores of three queries and four tokens.
+HWY_INLINE size_t StepsOf3x4(const SweepTask& task, size_t n) {
+  return task.queries / kSweepQueryGroup * (RoundUp(n, 4) / 4);
+}
+
+// Goes through the task's runs tile by tile. `tile` has Put(run, token, count, row), which takes tokens of a run into
+// the tile's rows from `row` on, and Attend(n, next), which attends to its first n rows and calls next.Step() before
+// each block of scores, Steps(task, n) times.
 template <class Tile>
 HWY_INLINE void SweepRuns(const SweepTask& task, Tile& tile) {
   const CrossAttnParams& params = *task.params;
@@ -151,13 +75,16 @@ HWY_INLINE void SweepRuns(const SweepTask& task, Tile& tile) {
     size_t n = 0;
     while (n < kSweepTile && run < task.last_run) {
       const CrossAttnRun& from = params.runs[run];
-      for (; n < kSweepTile && token < from.tokens; ++n, ++token) tile.Put(from, token, n);
+      const size_t take = HWY_MIN(kSweepTile - n, from.tokens - token);
+      if (take > 0) tile.Put(from, token, take, n);
+      n += take;
+      token += take;
       if (token < from.tokens) break;
       ++run;
       token = 0;
     }
     if (n == 0) break;
-    next.Plan(task, run, token, task.queries / kSweepQueryGroup * (RoundUp(n, 4) / 4));
+    next.Plan(task, run, token, Tile::Steps(task, n));
     tile.Attend(n, next);
     if (task.run_sum == nullptr) continue;
     size_t at = 0, first = tile_token;

@@ -209,9 +209,8 @@ void AttendTile(const SweepTask& task, size_t n, NextRows& next) {
       next.Step();
       Score3x4(task.q + q * width, task.tile + t * stride, width, stride, p + t);
     }
-    for (size_t i = 0; i < kSweepQueryGroup; ++i) {
-      OnlineSoftmax(n, task.c_width, p + i * kSweepTile, task.max + q + i, task.sum + q + i, out + i * task.c_width);
-    }
+    float largest[kSweepQueryGroup];
+    OnlineSoftmax(task, n, q, largest);
     size_t c = 0;
     for (; c + 4 * lanes <= task.c_width; c += 4 * lanes) {
       Accumulate3x4(p, values + c, n, stride, task.c_width, out + c);
@@ -224,15 +223,17 @@ void AttendTile(const SweepTask& task, size_t n, NextRows& next) {
 struct FloatTile {
   const SweepTask& task;
 
-  HWY_INLINE void Put(const CrossAttnRun& run, size_t token, size_t row) {
-    WidenToken(task, run, token, task.tile + row * task.row_width);
+  static HWY_INLINE size_t Steps(const SweepTask& task, size_t n) { return StepsOf3x4(task, n); }
+  HWY_INLINE void Put(const CrossAttnRun& run, size_t token, size_t count, size_t row) {
+    for (size_t i = 0; i < count; ++i) WidenToken(task, run, token + i, task.tile + (row + i) * task.row_width);
   }
   HWY_INLINE void Attend(size_t n, NextRows& next) { AttendTile(task, n, next); }
 };
 
-void Sweep(const SweepTask& task) {
+bool Sweep(const SweepTask& task) {
   FloatTile tile{task};
   SweepRuns(task, tile);
+  return true;
 }
 
 void Mass(const MassTask& task, size_t first, size_t last) {
@@ -257,11 +258,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace longview::internal {
 
-SweepKernel PortableSweepKernel() { return {&HWY_STATIC_DISPATCH(Sweep), &HWY_STATIC_DISPATCH(Mass)}; }
+SweepKernel PortableSweepKernel() {
+  return {&HWY_STATIC_DISPATCH(Sweep), &HWY_STATIC_DISPATCH(Mass), nullptr, nullptr};
+}
 
 SweepKernel BaselineSweepKernel() {
 #if HWY_TARGETS & HWY_SSE4
-  return {&N_SSE4::Sweep, &N_SSE4::Mass};
+  return {&N_SSE4::Sweep, &N_SSE4::Mass, nullptr, nullptr};
 #else
   return PortableSweepKernel();
 #endif
@@ -269,7 +272,7 @@ SweepKernel BaselineSweepKernel() {
 
 SweepKernel Avx2SweepKernel() {
 #if HWY_TARGETS & HWY_AVX2
-  return {&N_AVX2::Sweep, &N_AVX2::Mass};
+  return {&N_AVX2::Sweep, &N_AVX2::Mass, nullptr, nullptr};
 #else
   return {};
 #endif
@@ -277,7 +280,7 @@ SweepKernel Avx2SweepKernel() {
 
 SweepKernel Avx512SweepKernel() {
 #if HWY_TARGETS & HWY_AVX3
-  return {&N_AVX3::Sweep, &N_AVX3::Mass};
+  return {&N_AVX3::Sweep, &N_AVX3::Mass, nullptr, nullptr};
 #else
   return {};
 #endif

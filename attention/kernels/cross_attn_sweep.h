@@ -27,21 +27,21 @@ struct SweepTask {
   const CrossAttnParams* params = nullptr;
   size_t first_run = 0;
   size_t last_run = 0;
-  size_t queries = 0;                // params->queries rounded up to kSweepQueryGroup
-  size_t c_width = 0;                // d_c rounded up to kSweepPad
-  size_t r_width = 0;                // d_r rounded up to kSweepPad
-  size_t value_at = 0;               // where a token's value begins in its row of the tile: 0, or behind the time key
-  size_t row_width = 0;              // numbers of a row of the tile: c_width + r_width, and c_width of values apart
-  const float* q = nullptr;          // [queries, c_width + r_width], padded with zeros
-  const uint16_t* q_bf16 = nullptr;  // the same as bf16
-  float* tile = nullptr;             // scratch [kSweepTile, row_width]
-  float* p = nullptr;                // scratch [queries, kSweepTile]
-  float* out = nullptr;              // [queries, c_width]: sums of 2^(score - max) * latent
-  float* max = nullptr;              // [queries]: highest score; -inf without tokens
-  float* sum = nullptr;              // [queries]: sum of 2^(score - max)
-  float* run_max = nullptr;          // [run_count, mass_stride] or null: the `max` that run_sum refers to
-  float* run_sum = nullptr;          // [run_count, mass_stride]
-  size_t mass_stride = 0;            // queries rounded up to kSweepPad
+  size_t queries = 0;            // params->queries rounded up to kSweepQueryGroup
+  size_t c_width = 0;            // d_c rounded up to kSweepPad
+  size_t r_width = 0;            // d_r rounded up to kSweepPad
+  size_t value_at = 0;           // where a token's value begins in its row of the tile: 0, or behind the time key
+  size_t row_width = 0;          // numbers of a row of the tile: c_width + r_width, and c_width of values apart
+  const float* q = nullptr;      // [queries, c_width + r_width], padded with zeros
+  const void* packed = nullptr;  // what the kernel's `pack` made of q, at a cache line
+  float* tile = nullptr;         // scratch [kSweepTile, row_width]
+  float* p = nullptr;            // scratch [queries, kSweepTile]
+  float* out = nullptr;          // [queries, c_width]: sums of 2^(score - max) * latent
+  float* max = nullptr;          // [queries]: highest score; -inf without tokens
+  float* sum = nullptr;          // [queries]: sum of 2^(score - max)
+  float* run_max = nullptr;      // [run_count, mass_stride] or null: the `max` that run_sum refers to
+  float* run_sum = nullptr;      // [run_count, mass_stride]
+  size_t mass_stride = 0;        // queries rounded up to kSweepPad
 };
 
 // Adds up the shares of runs [first, last): mass[run] = sum over queries of run_sum * 2^(run_max - max[q]) * weight[q].
@@ -55,8 +55,14 @@ struct MassTask {
 };
 
 struct SweepKernel {
-  void (*sweep)(const SweepTask& task) = nullptr;
+  // False where the part's numbers do not fit what the kernel computes with: `fallback` is to sweep it.
+  bool (*sweep)(const SweepTask& task) = nullptr;
   void (*mass)(const MassTask& task, size_t first, size_t last) = nullptr;
+  // Writes q [queries, c_width + r_width] as the sweep reads it, PackedBytes at most; null where it reads q itself.
+  void (*pack)(const float* q, size_t queries, size_t c_width, size_t r_width, void* to) = nullptr;
+  bool (*fallback)(const SweepTask& task) = nullptr;  // null where `sweep` always answers
+
+  static constexpr size_t PackedBytes(size_t queries, size_t width) { return queries * (2 * width + 16); }
 };
 
 // The implementations that Highway compiles. A null `sweep` where this build has none.
@@ -69,6 +75,13 @@ SweepKernel Avx512SweepKernel();
 SweepKernel Avx512Bf16SweepKernel();
 // The same with the dot product spelled out for AVX2: for tests on machines without the instruction.
 SweepKernel EmulatedBf16SweepKernel();
+// In fp16 arithmetic; for the same caches, on processors with AVX512_FP16. And spelled out for AVX2.
+SweepKernel Avx512Fp16SweepKernel();
+SweepKernel EmulatedFp16SweepKernel();
+// With int8 dot products; for int8 caches whose d_c is a multiple of 64 and d_r of 32, on processors with AVX512_VNNI.
+// And spelled out for AVX2.
+SweepKernel Avx512VnniSweepKernel();
+SweepKernel EmulatedVnniSweepKernel();
 
 // What CrossAttn does once the call is checked and a kernel chosen: cuts the cache into parts, sweeps and merges them.
 // kResource where the work space cannot be had. params.queries > 0.

@@ -26,12 +26,16 @@ class NextRows {
     count_ = next_ = 0;
     for (; count_ < kSweepTile && run < task.last_run; ++run, token = 0) {
       const CrossAttnRun& from = params.runs[run];
-      for (; count_ < kSweepTile && token < from.tokens; ++token, ++count_) {
-        latents_[count_] = static_cast<const char*>(from.latents) + token * from.latent_stride * number_bytes;
-        keys_[count_] = static_cast<const char*>(from.keys) + token * key_bytes_;
-        if (task.value_at > 0) {
-          values_[count_] = static_cast<const char*>(from.values) + token * from.latent_stride * number_bytes;
-        }
+      const size_t stride = from.latent_stride * number_bytes;
+      const size_t take = std::min<size_t>(kSweepTile - count_, from.tokens - token);
+      const char* latent = static_cast<const char*>(from.latents) + token * stride;
+      const char* key = static_cast<const char*>(from.keys) + token * key_bytes_;
+      const char* value = static_cast<const char*>(from.values) + (task.value_at > 0 ? token * stride : 0);
+      for (const size_t end = count_ + take; count_ < end; ++count_, latent += stride, key += key_bytes_) {
+        latents_[count_] = latent;
+        keys_[count_] = key;
+        values_[count_] = value;
+        if (task.value_at > 0) value += stride;
       }
     }
     apart_ = task.value_at > 0;

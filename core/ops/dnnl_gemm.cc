@@ -89,4 +89,14 @@ bool DnnlBf16GemmNT(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda,
   }
 }
 
+bool DnnlInt8GemmNT(size_t m, size_t n, size_t k, const uint8_t* a, size_t lda, uint8_t a_offset, const int8_t* b,
+                    size_t ldb, int32_t* c, size_t ldc) {
+  LimitIsaOnce();
+  const OneOmpThread one;
+  const auto i = [](size_t value) { return static_cast<dnnl_dim_t>(value); };
+  const int32_t c_offset = 0;
+  return dnnl_gemm_u8s8s32('N', 'T', 'F', i(m), i(n), i(k), 1.0f, a, i(lda), a_offset, b, i(ldb), 0, 0.0f, c, i(ldc),
+                           &c_offset) == dnnl_success;
+}
+
 }  // namespace longview::internal

@@ -17,6 +17,10 @@ bool DnnlSgemm(bool transpose_b, size_t m, size_t n, size_t k, const float* a, s
 bool DnnlBf16GemmNT(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b, size_t ldb,
                     float* c, size_t ldc);
 
+// c[m, n] = (a[m, k] - a_offset) b[n, k]^T with a in uint8, b in int8 and sums in int32; same rules.
+bool DnnlInt8GemmNT(size_t m, size_t n, size_t k, const uint8_t* a, size_t lda, uint8_t a_offset, const int8_t* b,
+                    size_t ldb, int32_t* c, size_t ldc);
+
 }  // namespace longview::internal
 
 #endif  // LONGVIEW_CORE_OPS_DNNL_GEMM_H_

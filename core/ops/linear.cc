@@ -28,6 +28,7 @@ bool IsFloatOrBlock(DType dtype) {
 
 DType StoredType(DType dtype, WeightStore store) {
   if (store == WeightStore::kBF16) return DType::kBF16;
+  if (store == WeightStore::kI8) return DType::kI8;
   if (store == WeightStore::kF32) return DType::kF32;
   return dtype;
 }
@@ -48,9 +49,11 @@ struct Linear::Data {
   size_t in = 0;
   size_t out = 0;
   std::vector<float> bias;
-  AlignedBuffer owned;  // empty where the weights lie in somebody else's memory
+  std::vector<float> scales;  // [out] for weights in int8, else empty
+  AlignedBuffer owned;        // empty where the weights lie in somebody else's memory
 
   Status Keep(const TensorView& weight, WeightStore store, bool copy);
+  void Int8(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
   void Few(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
   void Many(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
   void ManyF32(size_t first, size_t last, const float* x, size_t x_stride, size_t rows, float* y,
@@ -88,13 +91,35 @@ Status Linear::Data::Keep(const TensorView& weight, WeightStore store, bool copy
   for (size_t o = 0; o < out; ++o) {
     LV_RETURN_IF_ERROR(
         ConvertToFloat(weight.dtype, static_cast<const uint8_t*>(weight.data) + o * from_row_bytes, row));
-    if (dtype == DType::kF32) {
+    if (dtype == DType::kI8) {
+      scales.push_back(internal::QuantiseRow(row.data(), in, to + o * row_bytes));
+      for (size_t i = 0; i < in; ++i) to[o * row_bytes + i] ^= internal::kInt8Offset;
+    } else if (dtype == DType::kF32) {
       std::memcpy(to + o * row_bytes, row.data(), row_bytes);
     } else {
       internal::FloatsToBF16(row.data(), in, reinterpret_cast<uint16_t*>(to + o * row_bytes));
     }
   }
   return Status::Ok();
+}
+
+void Linear::Data::Int8(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride,
+                        ThreadPool* pool) const {
+  std::vector<uint8_t> narrow(rows * in);
+  std::vector<float> row_scales(rows);
+  for (size_t r = 0; r < rows; ++r) {
+    row_scales[r] = internal::QuantiseRow(x + r * x_stride, in, narrow.data() + r * in);
+  }
+  Split(rows, pool, [&](size_t first, size_t last) {
+    const size_t count = last - first;
+    std::vector<int32_t> sums(rows * count);
+    const auto* w = reinterpret_cast<const int8_t*>(weights) + first * in;
+    GemmInt8NT(rows, count, in, narrow.data(), in, internal::kInt8Offset, w, in, sums.data(), count);
+    for (size_t r = 0; r < rows; ++r) {
+      internal::ScaleSums(sums.data() + r * count, row_scales[r], scales.data() + first,
+                          bias.empty() ? nullptr : bias.data() + first, count, y + r * y_stride + first);
+    }
+  });
 }
 
 void Linear::Data::Few(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride,
@@ -172,7 +197,7 @@ Result<Linear> Linear::Make(const TensorView& weight, std::vector<float> bias, W
   data->out = weight.shape[0];
   data->in = weight.shape[1];
   data->bias = std::move(bias);
-  if (!IsFloatOrBlock(data->dtype)) {
+  if (!IsFloatOrBlock(store == WeightStore::kI8 ? weight.dtype : data->dtype)) {
     return Unsupported("weights of type " + std::string(DTypeName(weight.dtype)) + " cannot be multiplied as stored");
   }
   (void)ActiveSimdLevel();  // before the first dispatch through Highway
@@ -185,13 +210,16 @@ Result<Linear> Linear::Make(const TensorView& weight, std::vector<float> bias, W
 }
 
 size_t Linear::bytes() const {
-  return data_ == nullptr ? 0 : data_->row_bytes * data_->out + data_->bias.size() * sizeof(float);
+  return data_ == nullptr ? 0
+                          : data_->row_bytes * data_->out + (data_->bias.size() + data_->scales.size()) * sizeof(float);
 }
 
 void Linear::Forward(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const {
   if (rows == 0 || out_ == 0) return;
   const Data& data = *data_;
-  if (ActiveSimdLevel() == SimdLevel::kNone) {
+  if (data.dtype == DType::kI8) {
+    data.Int8(x, x_stride, rows, y, y_stride, pool);
+  } else if (ActiveSimdLevel() == SimdLevel::kNone) {
     const float* bias = data.bias.empty() ? nullptr : data.bias.data();
     data.Split(rows, pool, [&](size_t first, size_t last) {
       reference::Linear(data.dtype, data.weights, data.row_bytes, in_, first, last, bias, x, x_stride, rows, y,
@@ -206,6 +234,11 @@ void Linear::Forward(const float* x, size_t x_stride, size_t rows, float* y, siz
 
 void Linear::CopyRow(size_t index, float* out) const {
   LV_CHECK_LT(index, out_);
+  if (data_->dtype == DType::kI8) {
+    const auto* row = reinterpret_cast<const int8_t*>(data_->weights) + index * in_;
+    for (size_t i = 0; i < in_; ++i) out[i] = data_->scales[index] * static_cast<float>(row[i]);
+    return;
+  }
   LV_CHECK(ConvertToFloat(data_->dtype, data_->weights + index * data_->row_bytes, {out, in_}).ok());
 }
 

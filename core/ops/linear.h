@@ -18,6 +18,7 @@ enum class WeightStore {
   kAsStored,  // quantised blocks stay quantised
   kBF16,      // everything becomes bf16
   kF32,       // everything becomes float: the reference
+  kI8,        // int8 with a scale for each output; x is rounded to int8 with a scale for each row, sums are exact
 };
 
 // Immutable after Make; Forward may be called from several threads at once, each with its own pool or none.

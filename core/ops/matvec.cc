@@ -3,6 +3,7 @@
 // m sum(x).
 #include "core/ops/matvec.h"
 
+#include <cmath>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -381,6 +382,43 @@ void FloatsToBF16Impl(const float* x, size_t count, uint16_t* out) {
   for (; i < count; ++i) out[i] = FloatToBF16(x[i]);
 }
 
+float QuantiseRowImpl(const float* x, size_t count, uint8_t* out) {
+  const DF df;
+  const hn::Rebind<uint8_t, DF> d8;
+  VF top_v = hn::Zero(df);
+  size_t i = 0;
+  for (; i + LanesF() <= count; i += LanesF()) top_v = hn::Max(top_v, hn::Abs(hn::LoadU(df, x + i)));
+  float top = hn::GetLane(hn::MaxOfLanes(df, top_v));
+  for (; i < count; ++i) top = std::fmax(top, std::fabs(x[i]));
+  const float inverse = top > 1e-30f ? 127.0f / top : 0.0f;
+  const VF inverse_v = hn::Set(df, inverse), zero = hn::Set(df, static_cast<float>(kInt8Offset));
+  i = 0;
+  for (; i + LanesF() <= count; i += LanesF()) {
+    const VI whole = hn::NearestInt(hn::MulAdd(hn::LoadU(df, x + i), inverse_v, zero));
+    hn::StoreU(hn::DemoteTo(d8, whole), d8, out + i);
+  }
+  for (; i < count; ++i) {
+    const float whole = std::nearbyint(x[i] * inverse + static_cast<float>(kInt8Offset));
+    out[i] = whole >= 0.0f && whole <= 255.0f ? static_cast<uint8_t>(whole) : uint8_t{0};
+  }
+  return top / 127.0f;
+}
+
+void ScaleSumsImpl(const int32_t* sums, float row_scale, const float* scales, const float* bias, size_t count,
+                   float* y) {
+  const DF df;
+  const VF row = hn::Set(df, row_scale);
+  size_t i = 0;
+  for (; i + LanesF() <= count; i += LanesF()) {
+    const VF scale = hn::Mul(row, hn::LoadU(df, scales + i));
+    const VF added = bias == nullptr ? hn::Zero(df) : hn::LoadU(df, bias + i);
+    hn::StoreU(hn::MulAdd(hn::ConvertTo(df, hn::LoadU(DI(), sums + i)), scale, added), df, y + i);
+  }
+  for (; i < count; ++i) {
+    y[i] = static_cast<float>(sums[i]) * (row_scale * scales[i]) + (bias == nullptr ? 0.0f : bias[i]);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace longview::internal
 HWY_AFTER_NAMESPACE();
@@ -395,6 +433,16 @@ HWY_EXPORT(MatVecImpl);
 HWY_EXPORT(DecodeRowImpl);
 HWY_EXPORT(GroupSumsImpl);
 HWY_EXPORT(FloatsToBF16Impl);
+HWY_EXPORT(QuantiseRowImpl);
+HWY_EXPORT(ScaleSumsImpl);
+
+float QuantiseRow(const float* x, size_t count, uint8_t* out) {
+  return HWY_DYNAMIC_DISPATCH(QuantiseRowImpl)(x, count, out);
+}
+
+void ScaleSums(const int32_t* sums, float row_scale, const float* scales, const float* bias, size_t count, float* y) {
+  HWY_DYNAMIC_DISPATCH(ScaleSumsImpl)(sums, row_scale, scales, bias, count, y);
+}
 
 void GroupSums(const float* x, size_t x_stride, size_t rows, size_t in, float* sums) {
   HWY_DYNAMIC_DISPATCH(GroupSumsImpl)(x, x_stride, rows, in, sums);

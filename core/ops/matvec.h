@@ -43,6 +43,16 @@ void MatVec(const MatVecParams& params);
 void DecodeRows(DType dtype, const uint8_t* weights, size_t row_bytes, size_t in, size_t first, size_t last,
                 float* out);
 
+// What stands for zero in QuantiseRow's bytes.
+inline constexpr uint8_t kInt8Offset = 128;
+
+// out[i] = kInt8Offset + x[i] / scale rounded, the largest magnitude becoming 127; gives the scale. What is not finite
+// among the numbers gives some bytes.
+float QuantiseRow(const float* x, size_t count, uint8_t* out);
+
+// y[i] = sums[i] * row_scale * scales[i] + bias[i]; bias may be null.
+void ScaleSums(const int32_t* sums, float row_scale, const float* scales, const float* bias, size_t count, float* y);
+
 // Rounds to nearest even.
 void FloatsToBF16(const float* x, size_t count, uint16_t* out);
 

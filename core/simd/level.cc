@@ -3,6 +3,9 @@
 
 #include <hwy/highway.h>
 #include <hwy/targets.h>
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
 
 #include <cstdint>
 #include <cstdlib>
@@ -53,7 +56,21 @@ SimdLevel Choose() {
   return cpu;
 }
 
+// Bit `bit` of what the processor says of its features in EDX (leaf 7).
+bool CpuFeature(unsigned bit) {
+#if HWY_ARCH_X86
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx >> bit & 1u) != 0;
+#else
+  (void)bit;
+  return false;
+#endif
+}
+
 }  // namespace
+
+bool CpuHasAvx512Fp16() { return CpuFeature(23); }
+bool CpuHasAmxBf16() { return CpuFeature(22); }
 
 std::string_view SimdLevelName(SimdLevel level) {
   switch (level) {

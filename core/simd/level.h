@@ -22,6 +22,11 @@ std::string_view SimdLevelName(SimdLevel level);
 // Limits Highway's dispatch and oneDNN to that level. Thread-safe.
 SimdLevel ActiveSimdLevel();
 
+// What the processor has beside the levels, whatever LONGVIEW_SIMD says: products in fp16 (AVX512_FP16), and AMX's in
+// bf16, which virtual machines may hide.
+bool CpuHasAvx512Fp16();
+bool CpuHasAmxBf16();
+
 }  // namespace longview
 
 #endif  // LONGVIEW_CORE_SIMD_LEVEL_H_

@@ -25,6 +25,7 @@ namespace {
 
 using test::ExpectClose;
 using test::ExpectEveryKernelAgrees;
+using test::IsNarrow;
 using test::KernelsHere;
 using test::kKernels;
 using test::Problem;
@@ -207,29 +208,81 @@ TEST(CrossAttn, ACutUsesTheFirstNumbers) {
   }
 }
 
-TEST(CrossAttn, DotProductsInBf16AgreeWithTheReference) {
-  // The AVX512_BF16 sweep's own code with its one instruction spelled out, so that it is tested on any AVX2 machine.
+// The sweeps in narrow numbers, their own code with a few instructions spelled out, so that they are tested on any AVX2
+// machine.
+struct Emulated {
+  const char* name;
+  internal::SweepKernel kernel;
+  CacheStore store;
+  double cosine, error, lse;  // how near it has to come
+};
+std::vector<Emulated> EmulatedKernels() {
+  return {{"bf16", internal::EmulatedBf16SweepKernel(), CacheStore::kBF16, 0.9999, 2e-2, 1e-2},
+          {"fp16", internal::EmulatedFp16SweepKernel(), CacheStore::kBF16, 0.9999, 2e-2, 1e-2},
+          {"vnni", internal::EmulatedVnniSweepKernel(), CacheStore::kI8, 0.9995, 8e-2, 3e-2}};
+}
+
+TEST(CrossAttn, NarrowNumbersAgreeWithTheReference) {
   if (!CrossAttnSupported(CrossAttnKernel::kAvx2)) GTEST_SKIP() << "needs AVX2";
-  for (const size_t tokens : {1u, 2u, 3u, 31u, 33u, 1500u}) {
-    for (const size_t d_c : {32u, 128u, 512u}) {
+  for (const Emulated& emulated : EmulatedKernels()) {
+    for (const size_t tokens : {1u, 2u, 3u, 31u, 33u, 1500u}) {
+      for (const size_t d_c : {64u, 128u, 512u}) {
+        for (const bool apart : {false, true}) {
+          Problem p;
+          p.run_tokens = {tokens, 0, 65};
+          p.d_c = d_c;
+          p.d_r = d_c == 512 ? 64 : 32;
+          p.rows = d_c == 64 ? 5 : 1;
+          p.store = emulated.store;
+          p.apart = apart;
+          p.spread = 0.5f;
+          p.Make(14);
+          std::vector<float> out, lse, mass;
+          p.Into(&out, &lse, &mass);
+          CrossAttnReference(p.params);
+          p.Into(&p.out, &p.lse, &p.mass);
+          ASSERT_TRUE(internal::SweepAndMerge(p.params, emulated.kernel, nullptr).ok());
+          const std::string what = std::string(emulated.name) + " " + std::to_string(tokens) + " " +
+                                   std::to_string(d_c) + (apart ? " apart" : "");
+          const Difference d = Compare(p.out, out);
+          EXPECT_GE(d.cosine, emulated.cosine) << what;
+          EXPECT_LE(d.max_error, emulated.error) << what;
+          EXPECT_GT(d.max_error, 1e-6) << "narrow operands cannot be that exact: " << what;
+          ExpectClose(p.mass, mass, 2e-2, what + " mass");
+          ExpectClose(p.lse, lse, emulated.lse, what + " lse");
+        }
+      }
+    }
+  }
+}
+
+TEST(CrossAttn, WhatNarrowNumbersCannotHoldIsSweptInFloat) {
+  if (!CrossAttnSupported(CrossAttnKernel::kAvx2)) GTEST_SKIP() << "needs AVX2";
+  for (const Emulated& emulated : EmulatedKernels()) {
+    if (emulated.kernel.fallback == nullptr) continue;  // bf16 reaches as far as float
+    for (const float size : {1e-6f, 1e6f}) {
       Problem p;
-      p.run_tokens = {tokens, 0, 65};
-      p.d_c = d_c;
-      p.d_r = d_c == 512 ? 64 : 32;
-      p.rows = d_c == 32 ? 5 : 1;
-      p.store = CacheStore::kBF16;
-      p.spread = 0.5f;
-      p.Make(14);
+      p.run_tokens = {40, 65};
+      p.store = emulated.store;
+      p.spread = 1.0f / size;
+      p.Make(15);
+      for (CrossAttnRun& run : p.runs) {
+        for (size_t i = 0; i < run.tokens * p.d_c && p.store == CacheStore::kBF16; ++i) {
+          auto* latent = static_cast<uint16_t*>(const_cast<void*>(run.latents)) + i;
+          *latent = FloatToBF16(BF16ToFloat(*latent) * size);
+        }
+        for (size_t i = 0; i < run.tokens && p.store == CacheStore::kI8; ++i) {
+          const_cast<float*>(run.scales)[i] *= size > 1.0f ? -size : size;
+        }
+      }
       std::vector<float> out, lse, mass;
       p.Into(&out, &lse, &mass);
       CrossAttnReference(p.params);
       p.Into(&p.out, &p.lse, &p.mass);
-      ASSERT_TRUE(internal::SweepAndMerge(p.params, internal::EmulatedBf16SweepKernel(), nullptr).ok());
+      ASSERT_TRUE(internal::SweepAndMerge(p.params, emulated.kernel, nullptr).ok());
       const Difference d = Compare(p.out, out);
-      EXPECT_GE(d.cosine, 0.9999) << tokens << " " << d_c;
-      EXPECT_LE(d.max_error, 2e-2) << tokens << " " << d_c;
-      EXPECT_GT(d.max_error, 1e-6) << "bf16 operands cannot be that exact: " << tokens << " " << d_c;
-      ExpectClose(p.mass, mass, 5e-3, "mass");
+      EXPECT_GE(d.cosine, 0.9999) << emulated.name << " " << size;
+      EXPECT_LE(d.max_error, 2e-2 * static_cast<double>(size)) << emulated.name << " " << size;
     }
   }
 }
@@ -368,7 +421,7 @@ TEST(CrossAttn, AgreesWithPyTorch) {
       params.lse = lse_here.data();
       params.run_mass = mass_here.data();
       for (const CrossAttnKernel kernel : KernelsHere(store)) {
-        const bool dots = kernel == CrossAttnKernel::kAvx512Bf16;
+        const bool dots = IsNarrow(kernel);
         const std::string what = std::string(CrossAttnKernelName(kernel)) + suffix;
         const Difference d = Compare(Absorbed(params, q, uk, uv, kHeads, kDk, kDc, kernel), out);
         EXPECT_GE(d.cosine, dots ? 0.9999 : 0.9999999) << what;
@@ -450,9 +503,9 @@ TEST(CrossAttn, RefusesCallsThatCannotBe) {
       EXPECT_EQ(CrossAttn(p.params, kernel, nullptr).code(), StatusCode::kUnsupported);
     }
   }
-  if (CrossAttnSupported(CrossAttnKernel::kAvx512Bf16)) {
-    EXPECT_EQ(CrossAttn(p.params, CrossAttnKernel::kAvx512Bf16, nullptr).code(),
-              StatusCode::kUnsupported);  // fp32 cache
+  for (const CrossAttnKernel kernel : kKernels) {
+    if (!IsNarrow(kernel)) continue;
+    EXPECT_EQ(CrossAttn(p.params, kernel, nullptr).code(), StatusCode::kUnsupported);  // fp32 cache
   }
   // No queries: nothing to do, and the mass is nobody's.
   EXPECT_EQ(code([](CrossAttnParams* c) { c->queries = 0; }), StatusCode::kOk);

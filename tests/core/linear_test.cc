@@ -238,5 +238,41 @@ TEST(GemmTest, AgreesWithReference) {
   }
 }
 
+TEST(LinearTest, Int8IsTheRoundedNumbersProductExactly) {
+  for (const size_t in : {1u, 15u, 16u, 63u, 384u}) {
+    for (const size_t rows : {1u, 3u, 65u}) {
+      const size_t out = 49;
+      // Whole numbers, one of each row 127: nothing is lost by rounding.
+      std::vector<float> weight(out * in), x(rows * in), bias(out);
+      uint32_t state = 3;
+      const auto whole = [&](std::vector<float>* v) {
+        for (size_t i = 0; i < v->size(); ++i) {
+          state = state * 1664525 + 1013904223;
+          (*v)[i] = i % in == 0 ? -127.0f : static_cast<float>(static_cast<int>(state >> 24) % 255 - 127);
+        }
+      };
+      whole(&weight);
+      whole(&x);
+      for (size_t o = 0; o < out; ++o) bias[o] = static_cast<float>(o);
+      const auto linear = Linear::Make({DType::kF32, {out, in}, weight.data()}, bias, WeightStore::kI8);
+      ASSERT_TRUE(linear.ok()) << linear.status().message();
+      EXPECT_EQ(linear->bytes(), out * in + 2 * out * sizeof(float));
+      std::vector<float> y(rows * out), row(in);
+      ThreadPool pool(3);
+      linear->Forward(x.data(), in, rows, y.data(), out, &pool);
+      for (size_t r = 0; r < rows; ++r) {
+        for (size_t o = 0; o < out; ++o) {
+          double sum = bias[o];
+          for (size_t i = 0; i < in; ++i)
+            sum += static_cast<double>(weight[o * in + i]) * static_cast<double>(x[r * in + i]);
+          ASSERT_NEAR(y[r * out + o], sum, 1e-6 * std::abs(sum) + 1e-3) << in << " " << rows << " " << r << " " << o;
+        }
+      }
+      linear->CopyRow(7, row.data());
+      for (size_t i = 0; i < in; ++i) ASSERT_FLOAT_EQ(row[i], weight[7 * in + i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace longview

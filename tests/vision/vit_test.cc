@@ -92,6 +92,24 @@ TEST(VitTest, FloatMatchesOnnxRuntime) { CheckAgainstGolden(WeightStore::kF32, 0
 
 TEST(VitTest, Bf16MatchesOnnxRuntime) { CheckAgainstGolden(WeightStore::kBF16, 0.9999, 0.15); }
 
+TEST(VitTest, Int8IsNearFloat) {
+  VitConfig config;
+  config.taps = {5, 7, 10};
+  const auto exact = VitEncoder::Load(ModelPart(kVitPart), config, WeightStore::kF32);
+  const auto small = VitEncoder::Load(ModelPart(kVitPart), config, WeightStore::kI8);
+  ASSERT_TRUE(exact.ok() && small.ok());
+  EXPECT_LT((*small)->weight_bytes(), (*exact)->weight_bytes() * 3 / 10);
+  ThreadPool pool;
+  for (const std::vector<float>& picture : {NoisePicture(), ShapesPicture()}) {
+    std::vector<float> expected(kTokens * 3 * kWidth), tokens(expected.size());
+    ASSERT_TRUE((*exact)->Encode(picture.data(), 1, expected.data(), &pool).ok());
+    ASSERT_TRUE((*small)->Encode(picture.data(), 1, tokens.data(), &pool).ok());
+    const Difference d = Compare(tokens, expected);
+    EXPECT_GE(d.cosine, 0.999);
+    EXPECT_LE(d.cosine, 0.99999) << "int8 cannot be that exact";
+  }
+}
+
 // Each tap's tokens at mean 0 and variance 1, side by side; the blocks above the last are not read.
 TEST(VitTest, TapsMatchOnnxRuntime) {
   VitConfig config;
