@@ -73,8 +73,7 @@ TurnWidget::TurnWidget(ThumbnailStore* thumbnails, QWidget* parent)
   answer_->setTextFormat(Qt::RichText);
   note_->setTextFormat(Qt::PlainText);
   note_->setForegroundRole(QPalette::PlaceholderText);
-  question_->setAccessibleName(tr("Question"));
-  answer_->setAccessibleName(tr("Answer"));
+  for (QLabel* label : {question_, note_}) label->setTextInteractionFlags(Qt::TextSelectableByMouse);
   connect(answer_, &QLabel::linkActivated, this, [this](const QString& address) {
     if (const auto link = parseMomentUrl(QUrl(address))) emit momentActivated(link->video, link->time_s);
   });
@@ -102,6 +101,10 @@ void TurnWidget::show(const Turn& turn) {
     html = QStringLiteral("<i>%1</i>").arg(turn.stage.toHtmlEscaped());
   }
   answer_->setText(html);
+  // The keyboard stops here only where there are links; a screen reader is told what is written, once it is whole.
+  answer_->setFocusPolicy(html.contains(QLatin1String("<a ")) ? Qt::StrongFocus : Qt::ClickFocus);
+  question_->setAccessibleName(tr("Question: %1").arg(turn.question));
+  if (!turn.running()) answer_->setAccessibleName(tr("Answer: %1").arg(turn.failure + turn.text));
   stop_->setVisible(turn.running());
   retry_->setVisible(!turn.running());
   copy_->setVisible(!turn.text.isEmpty());
