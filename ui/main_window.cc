@@ -2,6 +2,7 @@
 #include "ui/main_window.h"
 
 #include <QAccessible>
+#include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
 #include <QDockWidget>
@@ -74,6 +75,12 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   auto* find = addDock(QStringLiteral("search"), tr("Search"), search_, Qt::RightDockWidgetArea);
   tabifyDockWidget(ask, find);
   ask->raise();
+  // The keyboard comes to the dock behind as well; it is brought to the front then.
+  connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+    for (auto* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly)) {
+      if (now != nullptr && dock->isAncestorOf(now)) dock->raise();
+    }
+  });
   buildStatusBar();
   buildMenus();
   connectVideo();

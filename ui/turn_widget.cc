@@ -1,7 +1,7 @@
 // One turn on the screen.
 #include "ui/turn_widget.h"
 
-#include <QDesktopServices>
+#include <QFocusEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMouseEvent>
@@ -19,8 +19,22 @@ namespace {
 
 constexpr QSize kThumbnail(112, 63);
 
+// Tab comes to a link of the text at once rather than to the label first, where no focus would be seen.
+class LinkLabel : public QLabel {
+ public:
+  using QLabel::QLabel;
+
+ protected:
+  void focusInEvent(QFocusEvent* event) override {
+    QLabel::focusInEvent(event);
+    if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason) {
+      (void)focusNextPrevChild(event->reason() == Qt::TabFocusReason);
+    }
+  }
+};
+
 QLabel* textLabel(QWidget* parent) {
-  auto* label = new QLabel(parent);
+  auto* label = new LinkLabel(parent);
   label->setWordWrap(true);
   label->setTextInteractionFlags(Qt::TextBrowserInteraction);
   QSizePolicy policy(QSizePolicy::Ignored, QSizePolicy::Preferred);
