@@ -2,6 +2,8 @@
 #include "ui/app_settings.h"
 
 #include <QCryptographicHash>
+#include <QDir>
+#include <QFileInfo>
 #include <algorithm>
 
 #include "ui/format.h"
@@ -119,6 +121,24 @@ void AppSettings::removeRecent(const QString& path) {
   paths.removeAll(path);
   store_->setValue(QStringLiteral("recent"), paths);
   store_->remove(keyOf(path));
+}
+
+bool AppSettings::hidden(const QString& path) const {
+  return store_->value(QStringLiteral("hidden")).toStringList().contains(path);
+}
+
+void AppSettings::setHidden(const QString& path, bool hidden) {
+  QStringList paths = store_->value(QStringLiteral("hidden")).toStringList();
+  if (paths.removeAll(path) == 0 && !hidden) return;
+  if (hidden) paths << path;
+  store_->setValue(QStringLiteral("hidden"), paths);
+}
+
+QString AppSettings::openVideo() const { return store_->value(QStringLiteral("open")).toString(); }
+void AppSettings::setOpenVideo(const QString& path) { store_->setValue(QStringLiteral("open"), path); }
+
+QString AppSettings::conversationFile() const {
+  return QFileInfo(store_->fileName()).dir().filePath(QStringLiteral("conversation.json"));
 }
 
 double AppSettings::lastPosition(const QString& path) const { return store_->value(keyOf(path), 0.0).toDouble(); }

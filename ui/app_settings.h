@@ -51,6 +51,16 @@ class AppSettings {
   QStringList recent() const;
   void addRecent(const QString& path);
   void removeRecent(const QString& path);
+  // Films that were taken off the list: what the engine knows of them brings them back no more.
+  bool hidden(const QString& path) const;
+  void setHidden(const QString& path, bool hidden);
+
+  // The film that was open when the window closed; empty where there was none.
+  QString openVideo() const;
+  void setOpenVideo(const QString& path);
+  // Where the conversation is kept: beside this file.
+  QString conversationFile() const;
+
   double lastPosition(const QString& path) const;  // seconds; 0 where none is known
   void setLastPosition(const QString& path, double seconds);
 

@@ -46,6 +46,10 @@ class CompareSource {
  public:
   virtual ~CompareSource() = default;
 
+  // Every way with its predicted size, nothing being measured; on a thread of the bridge's. kNotFound where nothing of
+  // the video was read yet.
+  virtual Result<std::vector<ModeRow>> predict(Engine& engine, const QString& video, const SamplingSettings& sampling,
+                                               const JobContext& job) = 0;
   // Measures every way on one video; called on a thread of the bridge's. Rows are given as they are done, in the order
   // in which they are shown.
   virtual Status measure(Engine& engine, const QString& video, const SamplingSettings& sampling, const JobContext& job,

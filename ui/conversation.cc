@@ -23,10 +23,11 @@ Conversation::Conversation(EngineBridge* bridge, AppSettings* settings, QObject*
 int Conversation::ask(const Question& question) {
   Turn turn;
   turn.question = question.text;
+  turn.prompt = question.prompt.isEmpty() ? question.text : question.prompt;
   turn.videos = question.videos;
   turn.range = question.range;
   turn.duration_s = question.duration_s;
-  return add(std::move(turn), question.prompt.isEmpty() ? question.text : question.prompt);
+  return add(std::move(turn));
 }
 
 int Conversation::chapters(const QString& title, const QString& video, double duration_s) {
@@ -35,12 +36,11 @@ int Conversation::chapters(const QString& title, const QString& video, double du
   turn.question = title;
   turn.videos = QStringList{video};
   turn.duration_s = duration_s;
-  return add(std::move(turn), {});
+  return add(std::move(turn));
 }
 
-int Conversation::add(Turn turn, const QString& prompt) {
+int Conversation::add(Turn turn) {
   turns_.push_back(std::move(turn));
-  prompts_.push_back(prompt);
   attempts_.push_back(0);
   const int number = static_cast<int>(turns_.size()) - 1;
   emit turnAdded(number);
@@ -67,9 +67,14 @@ void Conversation::retry(int turn) {
 void Conversation::clear() {
   stopAll();
   turns_.clear();
-  prompts_.clear();
   attempts_.clear();
   emit cleared();
+}
+
+void Conversation::restore(std::vector<Turn> turns) {
+  turns_ = std::move(turns);
+  attempts_.assign(turns_.size(), 0);
+  for (size_t i = 0; i < turns_.size(); ++i) emit turnAdded(static_cast<int>(i));
 }
 
 Turn* Conversation::at(int turn, quint64 attempt) {
@@ -100,7 +105,7 @@ std::vector<AskTurn> Conversation::historyOf(int number) const {
   for (int i = 0; i < number; ++i) {
     const Turn& turn = turns_[static_cast<size_t>(i)];
     if (turn.kind != Turn::Kind::kQuestion || turn.state != Turn::State::kDone || turn.videos != now.videos) continue;
-    history.push_back({prompts_[static_cast<size_t>(i)].toStdString(), turn.text.toStdString()});
+    history.push_back({turn.prompt.toStdString(), turn.text.toStdString()});
   }
   return history;
 }
@@ -116,7 +121,7 @@ void Conversation::beginQuestion(int number) {
   options.allow_partial = true;
   options.history = historyOf(number);
   const QStringList videos = turn.videos;
-  const std::string question = prompts_[static_cast<size_t>(number)].toStdString();
+  const std::string question = turn.prompt.toStdString();
   const auto work = [this, number, attempt, options, videos, question](const EngineBridge::Call& call) {
     AskCallbacks callbacks;
     callbacks.on_text = [this, number, attempt, &call](std::string_view piece) {

@@ -21,6 +21,7 @@ struct Turn {
   Kind kind = Kind::kQuestion;
   State state = State::kWaiting;
   QString question;
+  QString prompt;  // what is sent to the model: the question, or its English where the two differ
   QStringList videos;
   std::optional<TimeSpan> range;
   double duration_s = 0.0;  // of the film asked about; 0 where several or unknown
@@ -57,6 +58,8 @@ class Conversation : public QObject {
   // Asks the same again in the same turn.
   void retry(int turn);
   void clear();
+  // Takes up a conversation that was kept (conversation_store.h); there must be none yet.
+  void restore(std::vector<Turn> turns);
 
   const std::vector<Turn>& turns() const { return turns_; }
 
@@ -68,7 +71,7 @@ class Conversation : public QObject {
   void cleared();
 
  private:
-  int add(Turn turn, const QString& prompt);
+  int add(Turn turn);
   void begin(int turn);
   void beginQuestion(int turn);
   void beginChapters(int turn);
@@ -79,7 +82,6 @@ class Conversation : public QObject {
   EngineBridge* bridge_;
   AppSettings* settings_;
   std::vector<Turn> turns_;
-  std::vector<QString> prompts_;   // of each turn
   std::vector<quint64> attempts_;  // of each turn: words of an attempt that was given up are not shown
   quint64 last_attempt_ = 0;
 };

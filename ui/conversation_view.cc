@@ -39,7 +39,6 @@ ConversationView::ConversationView(Conversation* conversation, ThumbnailStore* t
   list_->addStretch(1);
   scroll_->setWidget(inside);
   scroll_->setWidgetResizable(true);
-  scroll_->setFrameShape(QFrame::NoFrame);
   scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll_->setAccessibleName(tr("Conversation"));
   column->addWidget(scroll_, 1);
@@ -86,7 +85,9 @@ void ConversationView::buildQuestionRow(QVBoxLayout* column) {
          [this] { askPreset(tr("Sum up this film."), QStringLiteral("Summarize this video.")); });
   auto* export_button = new QPushButton(tr("Export…"), presets);
   export_button->setToolTip(tr("Save the conversation or its moments"));
-  connect(export_button, &QPushButton::clicked, this, &ConversationView::exportRequested);
+  connect(export_button, &QPushButton::clicked, this, [this, export_button] {
+    emit exportRequested(export_button->mapToGlobal(QPoint(0, export_button->height())));
+  });
   flow->addWidget(export_button);
   column->addWidget(presets);
 

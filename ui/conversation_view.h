@@ -33,6 +33,7 @@ class ConversationView : public QWidget {
   void setVideo(const QString& path, double duration_s);
   void setAllVideos(const QStringList& paths) { all_ = paths; }
   void setRange(const std::optional<TimeSpan>& range);
+  // As if it were typed and sent.
   void ask(const QString& text);
   void focusQuestion();
 
@@ -41,7 +42,8 @@ class ConversationView : public QWidget {
   // The turn whose evidence the timeline should show.
   void turnShown(int turn);
   void rangeCleared();
-  void exportRequested();
+  // The menu of exports, to be opened at this place of the screen.
+  void exportRequested(const QPoint& at);
 
  private:
   void buildQuestionRow(QVBoxLayout* column);

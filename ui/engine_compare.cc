@@ -35,6 +35,16 @@ ModeRow toRow(const CompareRow& row) {
 
 class EngineCompare : public CompareSource {
  public:
+  Result<std::vector<ModeRow>> predict(Engine& engine, const QString& video, const SamplingSettings& sampling,
+                                       const JobContext& job) override {
+    CompareOptions options;
+    options.sampling = sampling;
+    LV_ASSIGN_OR_RETURN(const std::vector<CompareRow> rows, engine.PredictCompare(toPath(video), options, job));
+    std::vector<ModeRow> out;
+    for (const CompareRow& row : rows) out.push_back(toRow(row));
+    return out;
+  }
+
   Status measure(Engine& engine, const QString& video, const SamplingSettings& sampling, const JobContext& job,
                  const std::function<void(const ModeRow&)>& on_row) override {
     CompareOptions options;

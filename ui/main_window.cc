@@ -1,6 +1,8 @@
 // Docks, wiring, opening and closing. Menus are in main_window_menus.cc.
 #include "ui/main_window.h"
 
+#include <QAccessible>
+#include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
 #include <QDockWidget>
@@ -20,6 +22,7 @@
 #include "ui/app_settings.h"
 #include "ui/conversation.h"
 #include "ui/conversation_export.h"
+#include "ui/conversation_store.h"
 #include "ui/conversation_view.h"
 #include "ui/engine_bridge.h"
 #include "ui/exporter.h"
@@ -72,6 +75,12 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   auto* find = addDock(QStringLiteral("search"), tr("Search"), search_, Qt::RightDockWidgetArea);
   tabifyDockWidget(ask, find);
   ask->raise();
+  // The keyboard comes to the dock behind as well; it is brought to the front then.
+  connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+    for (auto* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly)) {
+      if (now != nullptr && dock->isAncestorOf(now)) dock->raise();
+    }
+  });
   buildStatusBar();
   buildMenus();
   connectVideo();
@@ -84,6 +93,7 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   restoreGeometry(settings_->layout(QStringLiteral("geometry")));
   restoreState(settings_->layout(QStringLiteral("docks")), kLayoutVersion);
   loadLibrary();
+  conversation_->restore(loadTurns(settings_->conversationFile()));
 }
 
 MainWindow::~MainWindow() = default;
@@ -104,7 +114,6 @@ void MainWindow::buildMessageBar() {
   auto* row = new QHBoxLayout(message_bar_);
   message_text_ = new QLabel(message_bar_);
   message_text_->setObjectName(QStringLiteral("message"));
-  message_text_->setAccessibleName(tr("Message"));
   message_text_->setWordWrap(true);
   message_text_->setTextFormat(Qt::PlainText);
   message_text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
@@ -172,6 +181,7 @@ void MainWindow::connectVideo() {
     controller_->pause(path);
     library_->remove(path);
     settings_->removeRecent(path);
+    settings_->setHidden(path, true);
   });
   connect(library_pane_, &LibraryPane::addRequested, this, &MainWindow::chooseFiles);
   const auto share_paths = [this] {
@@ -197,6 +207,8 @@ void MainWindow::connectVideo() {
 void MainWindow::onOpened() {
   const QString& path = controller_->path();
   const MediaInfo& info = controller_->info();
+  keepPosition();
+  playing_ = path;
   if (!info.warnings.empty()) showMessage(path + QStringLiteral(": ") + toText(info.warnings.front()));
   player_->open(path, info.first_time_s + info.duration_s, settings_->lastPosition(path), info.still);
   player_->setSubtitles(controller_->captions());
@@ -205,6 +217,7 @@ void MainWindow::onOpened() {
   library_pane_->select(path);
   setWindowTitle(tr("%1 – Longview").arg(path.section(QLatin1Char('/'), -1)));
   fillRecentMenu();
+  showTurn(static_cast<int>(conversation_->turns().size()) - 1);
 }
 
 void MainWindow::connectConversation() {
@@ -212,6 +225,8 @@ void MainWindow::connectConversation() {
   connect(search_, &SearchPane::momentActivated, this, &MainWindow::goTo);
   connect(conversation_view_, &ConversationView::turnShown, this, &MainWindow::showTurn);
   connect(conversation_, &Conversation::answered, this, &MainWindow::showTurn);
+  connect(conversation_, &Conversation::answered, this, &MainWindow::keepConversation);
+  connect(conversation_, &Conversation::cleared, this, &MainWindow::keepConversation);
   connect(conversation_view_, &ConversationView::rangeCleared, this,
           [this] { player_->timeline()->setRange(std::nullopt); });
   connect(player_->timeline(), &TimelineWidget::rangeChosen, conversation_view_, &ConversationView::setRange);
@@ -254,6 +269,9 @@ void MainWindow::loadLibrary() {
       Lane::kMedia, QString(), this, [](const EngineBridge::Call& call) { return call.engine.LibraryEntries(); },
       [this](Result<std::vector<LibraryEntry>> entries) {
         if (!entries.ok()) return;
+        std::erase_if(*entries, [this](const LibraryEntry& entry) {
+          return settings_->hidden(QString::fromStdString(entry.last_path));
+        });
         library_->merge(*entries);
         for (const QString& path : library_->paths()) {
           const LibraryVideo* video = library_->video(path);
@@ -276,6 +294,7 @@ void MainWindow::openPaths(const QStringList& paths) {
   bool first = true;
   for (const QString& path : paths) {
     const QString absolute = QDir(path).isAbsolute() ? QDir::cleanPath(path) : QDir::current().absoluteFilePath(path);
+    settings_->setHidden(absolute, false);
     library_->add(absolute);
     if (std::exchange(first, false)) {
       controller_->open(absolute);
@@ -285,9 +304,7 @@ void MainWindow::openPaths(const QStringList& paths) {
   }
 }
 
-QStringList MainWindow::openVideos() const {
-  return controller_->path().isEmpty() ? QStringList() : QStringList{controller_->path()};
-}
+QString MainWindow::openVideo() const { return controller_->path(); }
 
 void MainWindow::goTo(const QString& video, double time_s) {
   if (video.isEmpty() || video == controller_->path()) {
@@ -303,7 +320,10 @@ void MainWindow::goTo(const QString& video, double time_s) {
 
 void MainWindow::showMessage(const QString& text) {
   message_text_->setText(text);
+  message_text_->setAccessibleName(tr("Message: %1").arg(text));
   message_bar_->setVisible(!text.isEmpty());
+  QAccessibleEvent event(message_text_, QAccessible::Alert);
+  QAccessible::updateAccessibility(&event);
 }
 
 QString MainWindow::message() const { return message_bar_->isHidden() ? QString() : message_text_->text(); }
@@ -312,12 +332,38 @@ void MainWindow::saveState() {
   settings_->setLayout(QStringLiteral("geometry"), saveGeometry());
   settings_->setLayout(QStringLiteral("docks"), QMainWindow::saveState(kLayoutVersion));
   settings_->setVolume(player_->volume());
-  if (!controller_->path().isEmpty()) settings_->setLastPosition(controller_->path(), player_->player()->position());
+  settings_->setOpenVideo(openVideo());
+  keepPosition();
+}
+
+void MainWindow::keepPosition() {
+  if (!playing_.isEmpty() && player_->player()->isOpen()) {
+    settings_->setLastPosition(playing_, player_->player()->position());
+  }
+}
+
+// In the background, after each answer: not even a crash loses one.
+void MainWindow::keepConversation() {
+  bridge_->start<bool>(
+      Lane::kExport, QString(), this,
+      [file = settings_->conversationFile(),
+       json = turnsToJson(conversation_->turns())](const EngineBridge::Call&) -> Result<bool> {
+        LV_RETURN_IF_ERROR(saveTurns(file, json));
+        return true;
+      },
+      [this](const Result<bool>& kept) {
+        if (!kept.ok()) showMessage(failureText(kept.status()));
+      });
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (isFullScreen()) toggleFullScreen();  // the next window begins with its docks
   saveState();
   bridge_->cancelAll();
+  // A question that is not answered yet is kept as well.
+  if (const Status kept = saveTurns(settings_->conversationFile(), turnsToJson(conversation_->turns())); !kept.ok()) {
+    qWarning("%s", kept.message().c_str());
+  }
   event->accept();
 }
 

@@ -39,8 +39,8 @@ class MainWindow : public QMainWindow {
 
   // Adds these to the library and opens the first; what is no file is named in a message.
   void openPaths(const QStringList& paths);
-  // The open video, for a window that takes this one's place.
-  QStringList openVideos() const;
+  // The open video, for a window that takes this one's place; empty where there is none.
+  QString openVideo() const;
 
   PlayerPanel* playerPanel() const { return player_; }
   VideoController* controller() const { return controller_; }
@@ -82,6 +82,8 @@ class MainWindow : public QMainWindow {
   void onOpened();
   void showTurn(int turn);
   void saveState();
+  void keepPosition();
+  void keepConversation();
   void chooseFiles();
   enum class TextExport { kMarkdown, kEdl, kSrt };
   void exportText(TextExport kind);
@@ -109,6 +111,7 @@ class MainWindow : public QMainWindow {
   QLabel* job_text_ = nullptr;
   QProgressBar* job_bar_ = nullptr;
   QToolButton* job_pause_ = nullptr;
+  QString playing_;        // what the player has
   QString pending_video_;  // goes to pending_time_ once it is open
   double pending_time_ = 0.0;
   QByteArray docks_before_full_;

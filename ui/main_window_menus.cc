@@ -1,7 +1,6 @@
 // Menus, dialogs and exports of the main window.
 #include <QAction>
 #include <QCoreApplication>
-#include <QCursor>
 #include <QDockWidget>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -82,8 +81,10 @@ void MainWindow::buildFileMenu() {
   exports->addAction(tr("Moments as &clips…"), this, &MainWindow::exportClips);
   exports->addAction(tr("Moments as &edit list (EDL)…"), this, [this] { exportText(TextExport::kEdl); });
   exports->addAction(tr("Answers as &subtitles (SRT)…"), this, [this] { exportText(TextExport::kSrt); });
-  connect(conversation_view_, &ConversationView::exportRequested, exports,
-          [exports] { exports->popup(QCursor::pos()); });
+  connect(conversation_view_, &ConversationView::exportRequested, exports, [exports](const QPoint& at) {
+    exports->popup(at);
+    exports->setActiveAction(exports->actions().front());
+  });
   file->addSeparator();
   file->addAction(tr("&Quit"), QKeySequence(QKeySequence::Quit), this, &QWidget::close);
 }
@@ -174,7 +175,9 @@ SettingsDialog* MainWindow::showSettings(int page) {
     });
   }
   settings_dialog_->showPage(static_cast<SettingsDialog::Page>(page));
-  settings_dialog_->open();
+  settings_dialog_->show();
+  settings_dialog_->raise();
+  settings_dialog_->activateWindow();
   return settings_dialog_;
 }
 

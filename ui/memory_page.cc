@@ -57,6 +57,7 @@ MemoryPage::MemoryPage(EngineBridge* bridge, AppSettings* settings, std::shared_
   });
   updateEnabled();
   planSoon();
+  predict();
 }
 
 MemoryPage::~MemoryPage() {
@@ -176,6 +177,20 @@ void MemoryPage::plan() {
         if (offer.ok()) offer_ = offer.value();
         offer_text_->setText(offer_ ? offer_->text : failureText(offer.status()));
         take_->setEnabled(offer_.has_value());
+      });
+}
+
+// What the formulas say stands there before anything is measured. Where nothing was read yet there is nothing to say.
+void MemoryPage::predict() {
+  if (video_.isEmpty()) return;
+  bridge_->start<std::vector<ModeRow>>(
+      Lane::kMeasure, QString(), this,
+      [source = source_, video = video_, sampling = settings_->sampling()](const EngineBridge::Call& call) {
+        return source->predict(call.engine, video, sampling, call.job);
+      },
+      [this](const Result<std::vector<ModeRow>>& rows) {
+        if (!rows.ok()) return;
+        for (const ModeRow& row : *rows) model_->put(row);
       });
 }
 

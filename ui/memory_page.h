@@ -31,6 +31,7 @@ class MemoryPage : public QWidget {
              QWidget* parent = nullptr);
   ~MemoryPage() override;
 
+  // Begins to measure; each row takes the place of what was predicted for it.
   void measure();
   CompareModel* model() const { return model_; }
 
@@ -44,6 +45,7 @@ class MemoryPage : public QWidget {
   void buildTable(QVBoxLayout* column);
   void buildBudget(QVBoxLayout* column);
   void useSelected();
+  void predict();
   void planSoon();
   void plan();
   void updateEnabled();

@@ -14,7 +14,10 @@
 #include <QShowEvent>
 #include <QTableWidget>
 #include <QVBoxLayout>
+#include <csignal>
 #include <filesystem>
+#include <memory>
+#include <utility>
 
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
@@ -24,6 +27,7 @@ namespace longview::ui {
 namespace {
 
 using Parts = std::vector<PartStatus>;
+constexpr int kStop_ms = 5000;  // that the script may take to clear up
 enum Column { kName, kSize, kState, kHash, kFile, kColumns };
 
 // Parts that the script brings; the others are Longview's own.
@@ -36,7 +40,7 @@ ModelPage::ModelPage(EngineBridge* bridge, QWidget* parent)
       bridge_(bridge),
       table_(new QTableWidget(0, kColumns, this)),
       status_(new QLabel(this)),
-      bring_(new QPushButton(tr("Bring missing parts (uses the network)"), this)),
+      bring_(new QPushButton(this)),
       remove_(new QPushButton(tr("Remove the selected part"), this)) {
   auto* column = new QVBoxLayout(this);
   table_->setAccessibleName(tr("Parts of the model"));
@@ -49,6 +53,10 @@ ModelPage::ModelPage(EngineBridge* bridge, QWidget* parent)
   fitColumns(table_);
   table_->setTextElideMode(Qt::ElideMiddle);
   column->addWidget(table_, 1);
+  status_->setObjectName(QStringLiteral("status"));
+  status_->setTextFormat(Qt::PlainText);
+  bring_->setObjectName(QStringLiteral("bring"));
+  remove_->setObjectName(QStringLiteral("remove"));
   status_->setWordWrap(true);
   status_->setText(tr("Checking…"));
   column->addWidget(status_);
@@ -57,14 +65,29 @@ ModelPage::ModelPage(EngineBridge* bridge, QWidget* parent)
   row->addStretch(1);
   row->addWidget(remove_);
   column->addLayout(row);
-  connect(bring_, &QPushButton::clicked, this, &ModelPage::bring);
+  connect(bring_, &QPushButton::clicked, this, [this] {
+    if (process_ != nullptr) {
+      stopBringing();
+    } else {
+      bring();
+    }
+  });
   connect(remove_, &QPushButton::clicked, this, &ModelPage::remove);
   connect(table_, &QTableWidget::itemSelectionChanged, this, &ModelPage::updateEnabled);
   updateEnabled();
 }
 
 ModelPage::~ModelPage() {
-  if (process_ != nullptr) process_->kill();
+  if (process_ == nullptr) return;
+  process_->disconnect(this);
+  stopBringing();
+  process_->waitForFinished(kStop_ms);
+}
+
+// As Ctrl-C: the script ends its download and takes away what is not whole.
+void ModelPage::stopBringing() {
+  stopped_ = true;
+  if (process_->processId() > 0) ::kill(static_cast<pid_t>(process_->processId()), SIGINT);
 }
 
 void ModelPage::showEvent(QShowEvent* event) {
@@ -77,7 +100,11 @@ void ModelPage::check() {
       Lane::kExport, tr("Checking the model"), this,
       [](const EngineBridge::Call& call) -> Result<Parts> { return call.engine.ModelStatus(call.job); },
       [this](Result<Parts> parts) {
-        if (parts.ok()) show(*parts);
+        if (parts.ok()) {
+          show(*parts);
+        } else {
+          status_->setText(failureText(parts.status()));
+        }
       });
 }
 
@@ -99,6 +126,7 @@ void ModelPage::show(const Parts& parts) {
     }
     if (part.state != PartState::kOk) faults << toText(part.detail);
   }
+  if (!failure_.isEmpty()) faults << std::exchange(failure_, QString());
   status_->setText(faults.isEmpty() ? tr("Every part is there and right.") : faults.join(QLatin1Char('\n')));
   updateEnabled();
 }
@@ -123,12 +151,20 @@ void ModelPage::bring() {
   process_->setProcessChannelMode(QProcess::MergedChannels);
   QStringList arguments = {script};
   if (!bridge_->options().models.empty()) arguments << QStringLiteral("--models") << toText(bridge_->options().models);
-  connect(process_, &QProcess::finished, this, [this](int code) {
-    const QString words = QString::fromUtf8(process_->readAll()).trimmed();
+  // What the script says is shown as it comes; what it said last stands where it failed.
+  auto said = std::make_shared<QByteArray>();
+  connect(process_, &QProcess::readyRead, this, [this, said] {
+    *said += process_->readAll();
+    status_->setText(QString::fromUtf8(*said).trimmed());
+  });
+  connect(process_, &QProcess::finished, this, [this, said](int code, QProcess::ExitStatus how) {
+    const QString words = QString::fromUtf8(*said + process_->readAll()).trimmed();
     process_->deleteLater();
     process_ = nullptr;
+    failure_ = how == QProcess::NormalExit && code == 0 ? QString()
+               : stopped_                               ? tr("Stopped; what was brought whole is kept.")
+                                                        : words;
     check();
-    if (code != 0) status_->setText(words);
     updateEnabled();
   });
   connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -138,6 +174,7 @@ void ModelPage::bring() {
     process_ = nullptr;
     updateEnabled();
   });
+  stopped_ = false;
   status_->setText(tr("Bringing the parts…"));
   process_->start(QStringLiteral("python3"), arguments);
   updateEnabled();
@@ -156,6 +193,7 @@ void ModelPage::remove() {
     if (answer != QMessageBox::Yes) return;
     std::error_code error;
     std::filesystem::remove(part.path, error);
+    if (error) failure_ = toText(part.path) + QStringLiteral(": ") + QString::fromStdString(error.message());
     check();
   });
   box->open();
@@ -164,7 +202,8 @@ void ModelPage::remove() {
 void ModelPage::updateEnabled() {
   bool missing = false;
   for (const PartStatus& part : parts_) missing = missing || (isBrought(part) && part.state != PartState::kOk);
-  bring_->setEnabled(process_ == nullptr && missing);
+  bring_->setText(process_ != nullptr ? tr("Stop bringing") : tr("Bring missing parts (uses the network)"));
+  bring_->setEnabled(process_ != nullptr || missing);
   const int row = table_->currentRow();
   const bool chosen = row >= 0 && row < static_cast<int>(parts_.size());
   remove_->setEnabled(process_ == nullptr && chosen && isBrought(parts_[static_cast<size_t>(row)]) &&

@@ -35,6 +35,7 @@ class ModelPage : public QWidget {
   void bring();
   void remove();
   void updateEnabled();
+  void stopBringing();
   static QString scriptPath();
 
   EngineBridge* bridge_;
@@ -44,6 +45,8 @@ class ModelPage : public QWidget {
   QPushButton* remove_;
   QProcess* process_ = nullptr;
   std::vector<PartStatus> parts_;
+  bool stopped_ = false;  // the person wanted it
+  QString failure_;       // to be told beside what the next check finds
 };
 
 }  // namespace longview::ui

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <clocale>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -23,7 +24,7 @@ namespace {
 constexpr int kRowAlignment = 64;  // render.h: rows so aligned are drawn fastest
 
 // Number the observed properties, to tell their events apart.
-enum Property : uint64_t { kPosition = 1, kDuration, kPause, kSpeed };
+enum Property : uint64_t { kPosition = 1, kDuration, kPause, kSpeed, kVolume, kMute };
 
 // A picture whose rows are aligned as libmpv likes them.
 QImage alignedImage(QSize size) {
@@ -154,6 +155,8 @@ MpvPlayer::MpvPlayer(QObject* parent) : QObject(parent), impl_(std::make_unique<
   mpv_observe_property(impl_->mpv, kDuration, "duration", MPV_FORMAT_DOUBLE);
   mpv_observe_property(impl_->mpv, kPause, "pause", MPV_FORMAT_FLAG);
   mpv_observe_property(impl_->mpv, kSpeed, "speed", MPV_FORMAT_DOUBLE);
+  mpv_observe_property(impl_->mpv, kVolume, "volume", MPV_FORMAT_DOUBLE);
+  mpv_observe_property(impl_->mpv, kMute, "mute", MPV_FORMAT_FLAG);
   mpv_set_wakeup_callback(
       impl_->mpv,
       [](void* self) {
@@ -274,6 +277,8 @@ void MpvPlayer::drainEvents() {
       if (property->format == MPV_FORMAT_FLAG && event->reply_userdata == kPause) {
         paused_ = *static_cast<const int*>(property->data) != 0;
         emit pausedChanged(paused_);
+      } else if (property->format == MPV_FORMAT_FLAG && event->reply_userdata == kMute) {
+        muted_ = *static_cast<const int*>(property->data) != 0;
       }
       if (property->format != MPV_FORMAT_DOUBLE) continue;
       const double value = *static_cast<const double*>(property->data);
@@ -286,6 +291,8 @@ void MpvPlayer::drainEvents() {
       } else if (event->reply_userdata == kSpeed) {
         speed_ = value;
         emit speedChanged(value);
+      } else if (event->reply_userdata == kVolume) {
+        volume_ = static_cast<int>(std::lround(value));
       }
     }
   }

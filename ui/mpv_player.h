@@ -35,7 +35,9 @@ class MpvPlayer : public QObject {
   void setSpeed(double speed);  // 0.1..8
   double speed() const { return speed_; }
   void setVolume(int volume);  // 0..100
+  int volume() const { return volume_; }
   void setMuted(bool muted);
+  bool muted() const { return muted_; }
   // Shows the subtitles of this file over the film; an empty name shows none.
   void setSubtitles(const QString& file);
 
@@ -72,6 +74,8 @@ class MpvPlayer : public QObject {
   double position_ = 0.0;
   double duration_ = 0.0;
   double speed_ = 1.0;
+  int volume_ = 100;
+  bool muted_ = false;
 };
 
 }  // namespace longview::ui

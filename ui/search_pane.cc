@@ -151,7 +151,9 @@ void SearchPane::search(const QString& words) {
       [paths = toPaths(videos), text, options](const EngineBridge::Call& call) {
         return call.engine.Search(paths, text, options, call.job);
       },
-      [this](Result<SearchResult> result) { finish(std::move(result)); });
+      [this, search = ++searches_](Result<SearchResult> result) {
+        if (search == searches_) finish(std::move(result));
+      });
 }
 
 void SearchPane::finish(Result<SearchResult> result) {

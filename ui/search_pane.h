@@ -68,6 +68,7 @@ class SearchPane : public QWidget {
   QString video_;
   QStringList all_;
   quint64 job_ = 0;
+  int searches_ = 0;  // begun; only the latest is shown
 };
 
 }  // namespace longview::ui

@@ -30,26 +30,60 @@ SettingsDialog::SettingsDialog(EngineBridge* bridge, AppSettings* settings, cons
     : QDialog(parent), bridge_(bridge), settings_(settings), tabs_(new QTabWidget(this)), video_(video) {
   setWindowTitle(tr("Settings"));
   tabs_->setAccessibleName(tr("Pages of settings"));
-  tabs_->addTab(buildGeneral(), tr("General"));
-  tabs_->addTab(buildReading(), tr("Reading"));
-  memory_ = new MemoryPage(bridge, settings, makeEngineCompare(), video, this);
-  tabs_->addTab(memory_, tr("Memory"));
-  self_test_ = new SelfTestPage(bridge, settings, video, this);
-  tabs_->addTab(self_test_, tr("Self-test"));
-  tabs_->addTab(new ModelPage(bridge, this), tr("Model"));
-  connect(memory_, &MemoryPage::cacheChosen, this, &SettingsDialog::cacheChosen);
-  connect(memory_, &MemoryPage::samplingChosen, this, [this] { fps_->setValue(settings_->sampling().fps); });
+  for (const QString& title : {tr("General"), tr("Reading"), tr("Memory"), tr("Self-test"), tr("Model")}) {
+    auto* place = new QWidget(this);
+    (new QVBoxLayout(place))->setContentsMargins(0, 0, 0, 0);
+    tabs_->addTab(place, title);
+  }
+  connect(tabs_, &QTabWidget::currentChanged, this, &SettingsDialog::page);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   auto* column = new QVBoxLayout(this);
   column->addWidget(tabs_, 1);
   column->addWidget(buttons);
-  // Enter ends the editing of a field; it presses nothing.
   for (auto* button : findChildren<QPushButton*>()) button->setAutoDefault(false);
   resize(860, 640);
 }
 
-void SettingsDialog::showPage(Page page) { tabs_->setCurrentIndex(page); }
+void SettingsDialog::showPage(Page number) {
+  (void)page(number);
+  tabs_->setCurrentIndex(number);
+}
+
+MemoryPage* SettingsDialog::memoryPage() { return static_cast<MemoryPage*>(page(kMemory)); }
+SelfTestPage* SettingsDialog::selfTestPage() { return static_cast<SelfTestPage*>(page(kSelfTest)); }
+
+QWidget* SettingsDialog::page(int number) {
+  QWidget*& made = pages_[static_cast<size_t>(number)];
+  if (made == nullptr) {
+    made = build(number);
+    tabs_->widget(number)->layout()->addWidget(made);
+    // Enter ends the editing of a field; it presses nothing.
+    for (auto* button : made->findChildren<QPushButton*>()) button->setAutoDefault(false);
+  }
+  return made;
+}
+
+QWidget* SettingsDialog::build(int number) {
+  switch (number) {
+    case kGeneral:
+      return buildGeneral();
+    case kReading:
+      return buildReading();
+    case kMemory: {
+      auto* memory = new MemoryPage(bridge_, settings_, makeEngineCompare(), video_, this);
+      connect(memory, &MemoryPage::cacheChosen, this, &SettingsDialog::cacheChosen);
+      connect(memory, &MemoryPage::samplingChosen, this, [this] {
+        if (fps_ != nullptr) fps_->setValue(settings_->sampling().fps);
+      });
+      return memory;
+    }
+    case kSelfTest:
+      return new SelfTestPage(bridge_, settings_, video_, this);
+    default:
+      return new ModelPage(bridge_, this);
+  }
+}
 
 QWidget* SettingsDialog::buildGeneral() {
   auto* page = new QWidget(this);
@@ -92,15 +126,43 @@ void SettingsDialog::addMachine(QFormLayout* form) {
     reopenEngine();
   });
   form->addRow(tr("&Threads"), threads);
+  addDevice(form);
+}
+
+// A GPU is offered where the engine found one, or where it was chosen before; the line below says what is in use, and
+// why.
+void SettingsDialog::addDevice(QFormLayout* form) {
   auto* device = new QComboBox(form->parentWidget());
+  device->setObjectName(QStringLiteral("device"));
   device->addItem(tr("Best there is"), QStringLiteral("auto"));
   device->addItem(tr("Processor"), QStringLiteral("cpu"));
-  device->setCurrentIndex(std::max(0, device->findData(settings_->device())));
-  connect(device, &QComboBox::activated, this, [this, device] {
+  const QString chosen = settings_->device();
+  if (device->findData(chosen) < 0) device->addItem(chosen, chosen);
+  device->setCurrentIndex(device->findData(chosen));
+  form->addRow(tr("Compute &on"), device);
+  auto* in_use = new QLabel(form->parentWidget());
+  in_use->setObjectName(QStringLiteral("deviceInUse"));
+  in_use->setWordWrap(true);
+  in_use->setTextFormat(Qt::PlainText);
+  in_use->setForegroundRole(QPalette::PlaceholderText);
+  form->addRow(QString(), in_use);
+  const auto look = [this, device, in_use] {
+    bridge_->start<ComputeDevice>(
+        Lane::kExport, QString(), device,
+        [](const EngineBridge::Call& call) -> Result<ComputeDevice> { return call.engine.device(); },
+        [device, in_use](const Result<ComputeDevice>& used) {
+          in_use->setText(used.ok() ? tr("In use: %1 (%2)").arg(toText(used->name), toText(used->reason))
+                                    : failureText(used.status()));
+          const QString name = used.ok() && used->cuda ? QStringLiteral("cuda:%1").arg(used->index) : QString();
+          if (!name.isEmpty() && device->findData(name) < 0) device->addItem(toText(used->name), name);
+        });
+  };
+  connect(device, &QComboBox::activated, this, [this, device, look] {
     settings_->setDevice(device->currentData().toString());
     reopenEngine();
+    look();
   });
-  form->addRow(tr("Compute &on"), device);
+  look();
 }
 
 void SettingsDialog::addFolder(QFormLayout* form) {

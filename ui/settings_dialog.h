@@ -1,9 +1,11 @@
-// SettingsDialog: pages of settings; each change is kept at once.
+// SettingsDialog: pages of settings; each change is kept at once. A page is made when it is first wanted, so that no
+// event waits for all of them.
 #ifndef LONGVIEW_UI_SETTINGS_DIALOG_H_
 #define LONGVIEW_UI_SETTINGS_DIALOG_H_
 
 #include <QDialog>
 #include <QString>
+#include <array>
 
 class QDoubleSpinBox;
 class QTabWidget;
@@ -24,10 +26,12 @@ class SettingsDialog : public QDialog {
 
   // `video` is the open film; empty where there is none.
   SettingsDialog(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent = nullptr);
+  // Brings this page to the front.
   void showPage(Page page);
   const QString& video() const { return video_; }
-  MemoryPage* memoryPage() const { return memory_; }
-  SelfTestPage* selfTestPage() const { return self_test_; }
+  // These make their page where it was not wanted before.
+  MemoryPage* memoryPage();
+  SelfTestPage* selfTestPage();
 
  signals:
   void languageChosen(const QString& language);
@@ -36,10 +40,13 @@ class SettingsDialog : public QDialog {
   void cacheChosen();
 
  private:
+  QWidget* page(int number);
+  QWidget* build(int number);
   QWidget* buildGeneral();
   QWidget* buildReading();
   void addSampling(QFormLayout* form);
   void addMachine(QFormLayout* form);
+  void addDevice(QFormLayout* form);
   void addFolder(QFormLayout* form);
   void reopenEngine();
 
@@ -47,8 +54,7 @@ class SettingsDialog : public QDialog {
   AppSettings* settings_;
   QTabWidget* tabs_;
   QString video_;
-  MemoryPage* memory_;
-  SelfTestPage* self_test_;
+  std::array<QWidget*, kModel + 1> pages_{};
   QDoubleSpinBox* fps_ = nullptr;
 };
 

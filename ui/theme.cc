@@ -1,6 +1,7 @@
 // Palettes with contrasts of at least 4.5 between text and ground.
 #include "ui/theme.h"
 
+#include <QAbstractScrollArea>
 #include <QApplication>
 #include <QPainter>
 #include <QProxyStyle>
@@ -10,7 +11,8 @@
 namespace longview::ui {
 namespace {
 
-// Fusion with room around the words of its buttons, and edges of fields and boxes that are seen in the dark as well.
+// Fusion with room around the words of its buttons, edges of fields and boxes that are seen in the dark as well, and a
+// focus that is seen everywhere.
 class RoomyStyle : public QProxyStyle {
  public:
   RoomyStyle() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
@@ -23,11 +25,14 @@ class RoomyStyle : public QProxyStyle {
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                      const QWidget* widget) const override {
     QProxyStyle::drawPrimitive(element, option, painter, widget);
-    if (element != PE_IndicatorCheckBox && element != PE_FrameLineEdit) return;
-    if ((option->state & State_HasFocus) != 0) return;  // Fusion's own edge
+    const bool focused = (option->state & State_HasFocus) != 0;
+    // Fields and boxes with the focus have Fusion's own edge; lists, tables and what scrolls have none.
+    const bool field = (element == PE_IndicatorCheckBox || element == PE_FrameLineEdit) && !focused;
+    const bool list = element == PE_Frame && focused && qobject_cast<const QAbstractScrollArea*>(widget) != nullptr;
+    if (!field && !list) return;
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing, false);
-    painter->setPen(option->palette.color(QPalette::PlaceholderText));
+    painter->setPen(option->palette.color(list ? QPalette::Highlight : QPalette::PlaceholderText));
     painter->setBrush(Qt::NoBrush);
     painter->drawRect(option->rect.adjusted(0, 0, -1, -1));
     painter->restore();
@@ -89,6 +94,8 @@ QPalette darkPalette() {
 void rememberSystemPalette() { systemPalette() = QApplication::palette(); }
 
 void applyTheme(Theme theme) {
+  // Qt would spread larger shapes over threads of its own and wait for them: for long where the engine has every core.
+  qputenv("QT_NO_GUI_THREADPOOL", "1");
   // One style everywhere, so that what was looked at is what people get.
   QApplication::setStyle(new RoomyStyle);
   const bool dark =

@@ -24,8 +24,6 @@ class ThumbnailStore : public QObject {
   // The picture that the model saw at that time of a video, or a null image, after which `arrived` will tell. Times of
   // one kept frame should be asked for by its start, so that they share a picture.
   QImage get(const QString& video, double time_s);
-  // Forgets what belongs to a video (its index was made anew).
-  void forget(const QString& video);
 
  signals:
   void arrived(const QString& video, double time_s, const QImage& image);

@@ -1,7 +1,7 @@
 // One turn on the screen.
 #include "ui/turn_widget.h"
 
-#include <QDesktopServices>
+#include <QFocusEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QMouseEvent>
@@ -19,8 +19,22 @@ namespace {
 
 constexpr QSize kThumbnail(112, 63);
 
+// Tab comes to a link of the text at once rather than to the label first, where no focus would be seen.
+class LinkLabel : public QLabel {
+ public:
+  using QLabel::QLabel;
+
+ protected:
+  void focusInEvent(QFocusEvent* event) override {
+    QLabel::focusInEvent(event);
+    if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason) {
+      (void)focusNextPrevChild(event->reason() == Qt::TabFocusReason);
+    }
+  }
+};
+
 QLabel* textLabel(QWidget* parent) {
-  auto* label = new QLabel(parent);
+  auto* label = new LinkLabel(parent);
   label->setWordWrap(true);
   label->setTextInteractionFlags(Qt::TextBrowserInteraction);
   QSizePolicy policy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -73,8 +87,7 @@ TurnWidget::TurnWidget(ThumbnailStore* thumbnails, QWidget* parent)
   answer_->setTextFormat(Qt::RichText);
   note_->setTextFormat(Qt::PlainText);
   note_->setForegroundRole(QPalette::PlaceholderText);
-  question_->setAccessibleName(tr("Question"));
-  answer_->setAccessibleName(tr("Answer"));
+  for (QLabel* label : {question_, note_}) label->setTextInteractionFlags(Qt::TextSelectableByMouse);
   connect(answer_, &QLabel::linkActivated, this, [this](const QString& address) {
     if (const auto link = parseMomentUrl(QUrl(address))) emit momentActivated(link->video, link->time_s);
   });
@@ -102,6 +115,10 @@ void TurnWidget::show(const Turn& turn) {
     html = QStringLiteral("<i>%1</i>").arg(turn.stage.toHtmlEscaped());
   }
   answer_->setText(html);
+  // The keyboard stops here only where there are links; a screen reader is told what is written, once it is whole.
+  answer_->setFocusPolicy(html.contains(QLatin1String("<a ")) ? Qt::StrongFocus : Qt::ClickFocus);
+  question_->setAccessibleName(tr("Question: %1").arg(turn.question));
+  if (!turn.running()) answer_->setAccessibleName(tr("Answer: %1").arg(turn.failure + turn.text));
   stop_->setVisible(turn.running());
   retry_->setVisible(!turn.running());
   copy_->setVisible(!turn.text.isEmpty());

@@ -106,7 +106,11 @@ void VideoController::onProgress(quint64 id, double done, double total) {
 }
 
 void VideoController::refreshFrames() {
-  if (path_.isEmpty() || refreshing_) return;
+  if (path_.isEmpty()) return;
+  if (refreshing_) {
+    refresh_again_ = true;
+    return;
+  }
   refreshing_ = true;
   const SamplingSettings sampling = settings_->sampling();
   const QString path = path_;
@@ -117,9 +121,11 @@ void VideoController::refreshFrames() {
       },
       [this, path](Result<std::vector<KeptFrame>> frames) {
         refreshing_ = false;
-        if (path != path_ || !frames.ok() || frames->size() == frames_.size()) return;
-        frames_ = std::move(frames).value();
-        emit framesChanged();
+        if (path == path_ && frames.ok() && frames->size() != frames_.size()) {
+          frames_ = std::move(frames).value();
+          emit framesChanged();
+        }
+        if (std::exchange(refresh_again_, false)) refreshFrames();
       });
 }
 

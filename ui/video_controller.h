@@ -68,6 +68,7 @@ class VideoController : public QObject {
   QString captions_;
   std::vector<KeptFrame> frames_;
   bool refreshing_ = false;
+  bool refresh_again_ = false;  // wanted while one was on its way
   QTimer refresh_;
   QHash<QString, quint64> reading_;  // path -> job
 };

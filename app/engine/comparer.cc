@@ -69,11 +69,14 @@ class Comparer {
       : parts_(parts), video_(video), job_(job) {}
 
   Result<CompareReport> Run(const CompareOptions& options, const CompareRowSink& on_row);
+  Result<std::vector<CompareRow>> Predict(const CompareOptions& options) const;
 
  private:
   Result<CachePlan> Plan(const CompareRow& row) const;
   Result<std::shared_ptr<const Session>> Load(CachePlan plan) const;
   Status AskReference();
+  Result<std::vector<CompareRow>> Rows(const CompareOptions& options) const;
+  Result<CachePlan> PredictRow(CompareRow* row, const CompareOptions& options) const;
   Status FillRow(CompareRow* row, const CompareOptions& options);
   Result<std::unique_ptr<CrossBlocks>> Hook(const Session& session, CrossBlocksOptions options) const;
   Result<ForwardResult> Forward(std::span<const int32_t> tokens, size_t hook_from, LayerHook* hook,
@@ -218,10 +221,9 @@ Result<Speed> Comparer::MeasureSpeed(const Session& session, const CrossBlocksOp
   return Speed{Median(std::move(firsts)), Median(std::move(others))};
 }
 
-Status Comparer::FillRow(CompareRow* row, const CompareOptions& options) {
+Result<CachePlan> Comparer::PredictRow(CompareRow* row, const CompareOptions& options) const {
   const BridgeConfig& config = parts_.bridge->config;
   LV_ASSIGN_OR_RETURN(CachePlan plan, Plan(*row));
-  if (plan.form.mode == CacheMode::kMlaLayers) layer_cuts_ = plan.form.layer_cuts;
   const bool by_frame = row->latent == kLatentAuto;
   // Where every frame keeps the same, the formula says it; what is allocated is held against that.
   row->predicted_bytes =
@@ -235,6 +237,12 @@ Status Comparer::FillRow(CompareRow* row, const CompareOptions& options) {
         static_cast<uint64_t>(frames * static_cast<double>(config.tokens_per_frame()) * row->bytes_per_token);
   }
   if (row->mode == "gqa" || row->mode == "mqa") row->note = "the means of the heads' keys and values";
+  return plan;
+}
+
+Status Comparer::FillRow(CompareRow* row, const CompareOptions& options) {
+  LV_ASSIGN_OR_RETURN(CachePlan plan, PredictRow(row, options));
+  if (plan.form.mode == CacheMode::kMlaLayers) layer_cuts_ = plan.form.layer_cuts;
   if (plan.bytes > MemoryLimit(options)) {
     row->note = "does not fit into the memory that is free";
     return Status::Ok();
@@ -283,14 +291,24 @@ std::vector<CompareReport::Saving> AutoSavings(const std::vector<CompareRow>& ro
   return savings;
 }
 
-Result<CompareReport> Comparer::Run(const CompareOptions& options, const CompareRowSink& on_row) {
-  CompareReport report;
+Result<std::vector<CompareRow>> Comparer::Rows(const CompareOptions& options) const {
   const BridgeConfig& config = parts_.bridge->config;
   CacheForm pooled;
   pooled.mode = CacheMode::kGqa;
   pooled.groups = static_cast<size_t>(options.groups);
   LV_RETURN_IF_ERROR(CheckForm(config, pooled));
-  std::vector<CompareRow> rows = CompareRows(options, static_cast<int>(config.cache_shape().groups));
+  return CompareRows(options, static_cast<int>(config.cache_shape().groups));
+}
+
+Result<std::vector<CompareRow>> Comparer::Predict(const CompareOptions& options) const {
+  LV_ASSIGN_OR_RETURN(std::vector<CompareRow> rows, Rows(options));
+  for (CompareRow& row : rows) LV_RETURN_IF_ERROR(PredictRow(&row, options).status());
+  return rows;
+}
+
+Result<CompareReport> Comparer::Run(const CompareOptions& options, const CompareRowSink& on_row) {
+  CompareReport report;
+  LV_ASSIGN_OR_RETURN(std::vector<CompareRow> rows, Rows(options));
   total_ = static_cast<double>(rows.size() + 1);
   CompareRow latents;
   latents.mode = "mla";
@@ -341,6 +359,11 @@ std::span<const std::string_view> CompareQuestions() {
 Result<CompareReport> CompareModes(const Session::Parts& parts, const SessionVideo& video,
                                    const CompareOptions& options, const JobContext& job, const CompareRowSink& on_row) {
   return Comparer(parts, video, job).Run(options, on_row);
+}
+
+Result<std::vector<CompareRow>> PredictModes(const Session::Parts& parts, const SessionVideo& video,
+                                             const CompareOptions& options, const JobContext& job) {
+  return Comparer(parts, video, job).Predict(options);
 }
 
 }  // namespace longview

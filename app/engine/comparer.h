@@ -20,6 +20,9 @@ std::span<const std::string_view> CompareQuestions();
 // progress: rows done, the reference being one. kResource where even the latents that the reference expands do not fit.
 Result<CompareReport> CompareModes(const Session::Parts& parts, const SessionVideo& video,
                                    const CompareOptions& options, const JobContext& job, const CompareRowSink& on_row);
+// The same rows with their sizes only, nothing being measured: of `parts` only the bridge is used.
+Result<std::vector<CompareRow>> PredictModes(const Session::Parts& parts, const SessionVideo& video,
+                                             const CompareOptions& options, const JobContext& job);
 
 }  // namespace longview
 

@@ -83,6 +83,10 @@ class Engine {
   // `on_row` as they are done, and stand where the call is cancelled later. progress: rows, the reference being one.
   Result<CompareReport> Compare(const std::filesystem::path& video, const CompareOptions& options,
                                 const JobContext& job = {}, const CompareRowSink& on_row = {});
+  // The rows of Compare with their predicted sizes only, from what is there of the video's index; loads the bridge
+  // alone. kNotFound where there is no index yet.
+  Result<std::vector<CompareRow>> PredictCompare(const std::filesystem::path& video, const CompareOptions& options,
+                                                 const JobContext& job = {});
 
   // Measures the machine and the kernels; loads the model, with the ViT in bf16. progress: steps.
   Result<BenchReport> Bench(const JobContext& job = {});

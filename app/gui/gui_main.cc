@@ -121,13 +121,14 @@ int RunWindow(int argc, char** argv) {
   // Another language is another window: every text of it is made anew, while the engine and its jobs go on.
   std::unique_ptr<ui::MainWindow> window;
   QStringList open = options->videos;
+  if (open.isEmpty() && !settings.openVideo().isEmpty()) open = QStringList{settings.openVideo()};
   const std::function<void()> build = [&] {
     window = std::make_unique<ui::MainWindow>(&bridge, &settings);
     QObject::connect(window.get(), &ui::MainWindow::themeChosen, &app, [&] { ui::applyTheme(settings.theme()); });
     QObject::connect(
         window.get(), &ui::MainWindow::languageChosen, &app,
         [&](const QString& language) {
-          open = window->openVideos();
+          open = window->openVideo().isEmpty() ? QStringList() : QStringList{window->openVideo()};
           window->close();
           ui::applyLanguage(language);
           build();

@@ -213,7 +213,7 @@
     </message>
     <message>
         <source>Ask about this film</source>
-        <translation>就这部视频提问</translation>
+        <translation>就这部视频提问（请用英文）</translation>
     </message>
     <message>
         <source>Question</source>
@@ -357,10 +357,6 @@
     <message>
         <source>Drop a video here, or open one with Ctrl+O.</source>
         <translation>将视频拖到这里，或按 Ctrl+O 打开。</translation>
-    </message>
-    <message>
-        <source>Message</source>
-        <translation>消息</translation>
     </message>
     <message>
         <source>Close this message</source>
@@ -514,6 +510,10 @@
         <source>Folder for the clips</source>
         <translation>片段保存到的文件夹</translation>
     </message>
+    <message>
+        <source>Message: %1</source>
+        <translation>消息：%1</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::MemoryPage</name>
@@ -651,6 +651,14 @@
     <message>
         <source>Remove %1? No question can be answered without it until it is brought again.</source>
         <translation>移除 %1？重新获取之前将无法回答任何问题。</translation>
+    </message>
+    <message>
+        <source>Stopped; what was brought whole is kept.</source>
+        <translation>已停止；已完整获取的部分会保留。</translation>
+    </message>
+    <message>
+        <source>Stop bringing</source>
+        <translation>停止获取</translation>
     </message>
 </context>
 <context>
@@ -802,7 +810,7 @@
     </message>
     <message>
         <source>Words for what is seen</source>
-        <translation>描述画面的文字</translation>
+        <translation>描述画面的文字（英文）</translation>
     </message>
     <message>
         <source>Words to search for</source>
@@ -1073,6 +1081,10 @@
         <source>Self-test</source>
         <translation>自检</translation>
     </message>
+    <message>
+        <source>In use: %1 (%2)</source>
+        <translation>当前使用：%1（%2）</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::ShortcutsDialog</name>
@@ -1119,14 +1131,6 @@
         <translation>复制回答</translation>
     </message>
     <message>
-        <source>Question</source>
-        <translation>问题</translation>
-    </message>
-    <message>
-        <source>Answer</source>
-        <translation>回答</translation>
-    </message>
-    <message>
         <source>No answer:</source>
         <translation>没有回答：</translation>
     </message>
@@ -1153,6 +1157,14 @@
     <message>
         <source>Go to %1 of %2</source>
         <translation>跳到 %2 的 %1</translation>
+    </message>
+    <message>
+        <source>Question: %1</source>
+        <translation>问题：%1</translation>
+    </message>
+    <message>
+        <source>Answer: %1</source>
+        <translation>回答：%1</translation>
     </message>
 </context>
 <context>

@@ -18,17 +18,18 @@ namespace {
 
 class TableSource : public CompareSource {
  public:
+  Result<std::vector<ModeRow>> predict(Engine&, const QString&, const SamplingSettings&, const JobContext&) override {
+    if (predicted == 0) return NotFound("nothing was read yet");
+    std::vector<ModeRow> rows;
+    for (int i = 0; i < predicted; ++i) rows.push_back(rowOf(i));
+    return rows;
+  }
   Status measure(Engine&, const QString&, const SamplingSettings&, const JobContext& job,
                  const std::function<void(const ModeRow&)>& on_row) override {
     for (int i = 0; i < 3; ++i) {
-      ModeRow row;
-      row.name = QStringLiteral("mode %1").arg(i);
-      row.cache.mode = i == 0 ? "mla" : "mha";
-      row.bytes_per_token = 100.0 * (i + 1);
-      row.predicted_bytes = uint64_t{1000} * static_cast<unsigned>(i + 1);
+      ModeRow row = rowOf(i);
       row.bytes = row.predicted_bytes;
       row.measured = true;
-      row.hours_bytes = {6510000000u, 19500000000u, 65000000000u};
       on_row(row);
       row.best = i == 2;  // the engine gives a row again once it knows
       on_row(row);
@@ -45,6 +46,18 @@ class TableSource : public CompareSource {
     return offer;
   }
   std::atomic<bool> endless = false;
+  int predicted = 0;  // rows
+
+ private:
+  static ModeRow rowOf(int i) {
+    ModeRow row;
+    row.name = QStringLiteral("mode %1").arg(i);
+    row.cache.mode = i == 0 ? "mla" : "mha";
+    row.bytes_per_token = 100.0 * (i + 1);
+    row.predicted_bytes = uint64_t{1000} * static_cast<unsigned>(i + 1);
+    row.hours_bytes = {6510000000u, 19500000000u, 65000000000u};
+    return row;
+  }
 };
 
 class UiMemory : public UiFixture {
@@ -73,6 +86,17 @@ TEST_F(UiMemory, MeasuresAndSwitchesMode) {
   QTest::mouseClick(page_->findChild<QPushButton*>(QStringLiteral("use")), Qt::LeftButton);
   EXPECT_TRUE(chosen);
   EXPECT_EQ(settings_->cache().mode, "mha");
+}
+
+TEST_F(UiMemory, WhatIsPredictedStandsThereBeforeAnythingIsMeasured) {
+  source_->predicted = 3;
+  page_ = std::make_unique<MemoryPage>(bridge_.get(), settings_.get(), source_, QStringLiteral("/a.mp4"));
+  ASSERT_TRUE(waitFor([&] { return page_->model()->rowCount() == 3 && !bridge_->busy(); }));
+  for (const ModeRow& row : page_->model()->rows()) EXPECT_FALSE(row.bytes.has_value());
+  page_->measure();
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  ASSERT_EQ(page_->model()->rowCount(), 3);
+  for (const ModeRow& row : page_->model()->rows()) EXPECT_EQ(row.bytes, row.predicted_bytes);
 }
 
 // Rows are measured while they are shown: each column stays as wide as what is in it.

@@ -9,6 +9,7 @@
 #include "ui/app_settings.h"
 #include "ui/compare_model.h"
 #include "ui/conversation_export.h"
+#include "ui/conversation_store.h"
 #include "ui/format.h"
 #include "ui/language.h"
 #include "ui/library_model.h"
@@ -141,6 +142,55 @@ TEST(UiExport, SubtitlesAreTheAnswersOverTheirMoments) {
   EXPECT_TRUE(toSrt(oneTurn(), QStringLiteral("/v/other.mp4")).trimmed().isEmpty());
 }
 
+TEST(UiStore, AConversationComesBackAsItWas) {
+  std::vector<Turn> turns = oneTurn();
+  turns[0].prompt = QStringLiteral("What is here?");
+  turns[0].range = TimeSpan{1.5, 80.0};
+  turns[0].answer.cache = {"mla", "bf16", 128, 100, uint64_t{5} << 32};
+  for (int i = 0; i < 1000; ++i) turns[0].answer.looked.push_back({"/v/a.mp4", i * 1.0, i + 1.0, i * 1e-4});
+  Turn chapters;
+  chapters.kind = Turn::Kind::kChapters;
+  chapters.question = QStringLiteral("章节");
+  chapters.videos = QStringList{QStringLiteral("/v/ü [1].mp4")};
+  chapters.state = Turn::State::kWriting;  // was not done
+  chapters.chapters = {{"/v/ü [1].mp4", 0.0, 5.0, "A \"dog\"."}};
+  turns.push_back(chapters);
+  longview::TempFolder folder;
+  const QString file = toText(folder / "new" / "conversation.json");
+  EXPECT_TRUE(loadTurns(file).empty());
+  ASSERT_TRUE(saveTurns(file, turnsToJson(turns)).ok());
+  const std::vector<Turn> back = loadTurns(file);
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].question, turns[0].question);
+  EXPECT_EQ(back[0].prompt, turns[0].prompt);
+  EXPECT_EQ(back[0].text, turns[0].text);
+  EXPECT_EQ(back[0].state, Turn::State::kDone);
+  EXPECT_EQ(back[0].answer.cache.bytes, turns[0].answer.cache.bytes);
+  ASSERT_TRUE(back[0].range.has_value());
+  EXPECT_DOUBLE_EQ(back[0].range->end, 80.0);
+  ASSERT_EQ(back[0].answer.evidence.size(), 2u);
+  EXPECT_DOUBLE_EQ(back[0].answer.evidence[0].start, 62.0);
+  ASSERT_LE(back[0].answer.looked.size(), static_cast<size_t>(kKeptFrames));
+  EXPECT_DOUBLE_EQ(back[0].answer.looked.back().weight, 0.0999);
+  EXPECT_EQ(back[1].kind, Turn::Kind::kChapters);
+  EXPECT_EQ(back[1].state, Turn::State::kStopped);
+  ASSERT_EQ(back[1].chapters.size(), 1u);
+  EXPECT_EQ(back[1].chapters[0].text, "A \"dog\".");
+  EXPECT_EQ(back[1].videos, chapters.videos);
+}
+
+TEST(UiStore, OnlyTheLatestTurnsAreKeptAndRubbishIsNone) {
+  std::vector<Turn> turns;
+  for (int i = 0; i < kKeptTurns + 10; ++i) turns.push_back(oneTurn()[0]);
+  turns.back().question = QStringLiteral("the last");
+  const std::vector<Turn> back = turnsFromJson(turnsToJson(turns));
+  ASSERT_EQ(back.size(), static_cast<size_t>(kKeptTurns));
+  EXPECT_EQ(back.back().question, QStringLiteral("the last"));
+  for (const char* bytes : {"", "x", "[]", "{}", "{\"turns\": 3}", "{\"turns\": [1, {}, {\"question\": 5}]}"}) {
+    EXPECT_TRUE(turnsFromJson(bytes).empty()) << bytes;
+  }
+}
+
 TEST(UiSettings, ComeBackFromTheFile) {
   longview::TempFolder folder;
   const QString file = toText(folder / "s.ini");
@@ -155,6 +205,9 @@ TEST(UiSettings, ComeBackFromTheFile) {
     settings.addRecent(QStringLiteral("/1.mp4"));
     settings.addRecent(QStringLiteral("/2.mp4"));
     settings.addRecent(QStringLiteral("/1.mp4"));
+    settings.setHidden(QStringLiteral("/1.mp4"), true);
+    settings.setHidden(QStringLiteral("/3.mp4"), true);
+    settings.setHidden(QStringLiteral("/1.mp4"), false);
   }
   AppSettings settings(file);
   EXPECT_DOUBLE_EQ(settings.sampling().fps, 0.5);
@@ -163,6 +216,8 @@ TEST(UiSettings, ComeBackFromTheFile) {
   EXPECT_DOUBLE_EQ(settings.lastPosition(QStringLiteral("/a=b/[1].mp4")), 12.5);
   EXPECT_EQ(settings.recent(), (QStringList{QStringLiteral("/1.mp4"), QStringLiteral("/2.mp4")}));
   EXPECT_EQ(settings.cache().mode, "mla");
+  EXPECT_FALSE(settings.hidden(QStringLiteral("/1.mp4")));
+  EXPECT_TRUE(settings.hidden(QStringLiteral("/3.mp4")));
 }
 
 TEST(UiLanguage, ChineseIsBuiltInAndGoesAwayAgain) {

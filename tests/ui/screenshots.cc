@@ -7,6 +7,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QSpinBox>
 #include <QTest>
 #include <clocale>
@@ -52,12 +53,19 @@ class Shooter {
     settle();
     save(window_.get(), QStringLiteral("empty"));
     window_->openPaths({video_});
+    if (wanted(QStringLiteral("reading"))) {
+      if (!waitFor([&] { return window_->controller()->frames().size() > 2; }, 300)) return fail("the first frames");
+      settle();
+      save(window_.get(), QStringLiteral("reading"));
+    }
     if (!waitFor([&] { return window_->controller()->path() == video_; })) return fail("opening");
     if (!waitFor([&] { return window_->library()->video(video_)->state == ReadState::kDone; }, 900))
       return fail("reading");
     if (!waitFor([&] { return window_->playerPanel()->player()->isOpen(); })) return fail("playing");
-    window_->conversationView()->ask(
-        QCoreApplication::translate("longview::ui::ConversationView", "Describe what is seen."));
+    const QString describe = QCoreApplication::translate("longview::ui::ConversationView", "Describe");
+    for (auto* button : window_->conversationView()->findChildren<QPushButton*>()) {
+      if (button->text() == describe) button->click();
+    }
     const auto idle = [&] { return !bridge_->busy(); };
     if (!waitFor(idle, 300)) return fail("answering");
     const auto& turn = window_->conversation()->turns().front();
@@ -66,6 +74,13 @@ class Shooter {
     save(window_.get(), QStringLiteral("answer"));
     if (wanted(QStringLiteral("search")) && !search()) return fail("searching");
     if (wanted(QStringLiteral("settings")) && !dialogs()) return fail("the self-test");
+    if (wanted(QStringLiteral("message"))) {
+      window_->findChild<QDockWidget*>(QStringLiteral("conversation"))->raise();
+      window_->openPaths({toText(library_.Write("holiday.mp4", std::string(5000, 'x')))});
+      if (!waitFor([&] { return !window_->message().isEmpty(); }, 30)) return fail("the message");
+      settle();
+      save(window_.get(), QStringLiteral("message"));
+    }
     return 0;
   }
 
@@ -98,7 +113,8 @@ class Shooter {
       if (page == SettingsDialog::kMemory) {
         // Every row takes minutes; some are enough to look at.
         dialog->memoryPage()->measure();
-        waitFor([&] { return dialog->memoryPage()->model()->rowCount() >= 5; }, 120);
+        const auto& rows = dialog->memoryPage()->model()->rows();
+        waitFor([&] { return rows.size() > 5 && rows[5].measured; }, 300);
         bridge_->cancelAll();
         waitFor([&] { return !bridge_->busy(); }, 60);
       }
@@ -112,6 +128,7 @@ class Shooter {
       save(dialog, QStringLiteral("settings-") + QString::fromLatin1(name));
       dialog->close();
     }
+    if (!wanted(QStringLiteral("shortcuts"))) return true;
     ShortcutsDialog shortcuts(window_->findChildren<QAction*>(), window_.get());
     shortcuts.show();
     settle();
@@ -123,6 +140,7 @@ class Shooter {
   static void settle() { QTest::qWait(1500); }
 
   void save(QWidget* widget, const QString& state) {
+    if (!wanted(state.section(QLatin1Char('-'), 0, 0))) return;
     const QString file = QDir(folder_).filePath(QStringLiteral("%1.%2.png").arg(state, tag_));
     if (!widget->grab().save(file)) std::fprintf(stderr, "%s: cannot be written\n", file.toLocal8Bit().constData());
   }

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <QCoreApplication>
+#include <QDialogButtonBox>
 #include <QEventLoop>
 #include <QFile>
+#include <QFileDialog>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QTest>
 #include <QThread>
 #include <algorithm>
@@ -77,6 +80,29 @@ int ask(MainWindow* window, const QString& text) {
 }
 
 const Turn& turnOf(MainWindow* window, int turn) { return window->conversation()->turns()[static_cast<size_t>(turn)]; }
+
+QAction* actionNamed(MainWindow* window, const QString& text) {
+  for (QAction* action : window->findChildren<QAction*>()) {
+    if (action->text().remove(QLatin1Char('&')) == text) return action;
+  }
+  return nullptr;
+}
+
+void answerFileDialog(MainWindow* window, const QString& action, const QString& name) {
+  QAction* const chosen = actionNamed(window, action);
+  ASSERT_NE(chosen, nullptr) << action.toStdString();
+  chosen->trigger();
+  QFileDialog* dialog = nullptr;
+  ASSERT_TRUE(
+      waitFor([&] { return (dialog = window->findChild<QFileDialog*>()) != nullptr && dialog->isVisible(); }, 10.0))
+      << window->message().toStdString();
+  dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(name);
+  auto* buttons = dialog->findChild<QDialogButtonBox*>();
+  for (QAbstractButton* button : buttons->buttons()) {
+    if (buttons->buttonRole(button) == QDialogButtonBox::AcceptRole) QTest::mouseClick(button, Qt::LeftButton);
+  }
+  ASSERT_TRUE(waitFor([&] { return window->findChild<QFileDialog*>() == nullptr; }, 10.0));
+}
 
 bool playerAt(MainWindow* window, double time_s) {
   return waitFor([&] { return std::abs(window->playerPanel()->player()->position() - time_s) < 0.051; }, 20.0);

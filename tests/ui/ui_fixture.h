@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QAction>
 #include <QElapsedTimer>
 #include <QString>
 #include <QTimer>
@@ -26,6 +27,11 @@ bool waitFor(const std::function<bool()>& condition, double seconds = 120.0);
 // Types a question and sends it; returns its turn.
 int ask(MainWindow* window, const QString& text);
 const Turn& turnOf(MainWindow* window, int turn);
+
+// The action of a menu by its words without the '&'; null where there is none.
+QAction* actionNamed(MainWindow* window, const QString& text);
+// Chooses the action, types a name into the file dialog that comes, and accepts it.
+void answerFileDialog(MainWindow* window, const QString& action, const QString& name);
 
 // Whether the player comes to this time, in seconds.
 bool playerAt(MainWindow* window, double time_s);

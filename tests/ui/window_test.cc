@@ -97,7 +97,7 @@ TEST_F(UiWindow, AnswersWhileTheFilmIsStillRead) {
   EXPECT_FALSE(TurnWidget::note(turnOf(window, 0)).isEmpty());
 
   // Pause keeps what was read; going on begins there.
-  window->controller()->pause(toText(film));
+  actionNamed(window, QStringLiteral("Pause reading"))->trigger();
   ASSERT_TRUE(waitFor([&] { return !window->controller()->reading(toText(film)); }, 30.0));
   EXPECT_EQ(window->library()->video(toText(film))->state, ReadState::kPaused);
   const size_t kept = window->controller()->frames().size();
@@ -105,7 +105,7 @@ TEST_F(UiWindow, AnswersWhileTheFilmIsStillRead) {
   ask(window, QStringLiteral("And now?"));
   ASSERT_TRUE(waitFor([&] { return !turnOf(window, 1).running(); }, 120.0));
   EXPECT_EQ(turnOf(window, 1).state, Turn::State::kDone) << turnOf(window, 1).failure.toStdString();
-  window->controller()->read(toText(film));
+  actionNamed(window, QStringLiteral("Go on reading"))->trigger();
   ASSERT_TRUE(waitFor([&] { return window->controller()->frames().size() > kept; }, 300.0));
   EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
 
@@ -352,8 +352,12 @@ TEST_F(UiWindow, TheProgramOpensAVideoAndEndsCleanlyOnASignal) {
 // Every control that takes the focus can be named by a screen reader.
 TEST_F(UiWindow, EveryControlHasAName) {
   MainWindow* window = makeWindow();
-  QWidget* dialog = window->showSettings();
-  for (QWidget* root : {static_cast<QWidget*>(window), dialog}) {
+  SettingsDialog* dialog = window->showSettings();
+  for (const auto page :
+       {SettingsDialog::kReading, SettingsDialog::kMemory, SettingsDialog::kSelfTest, SettingsDialog::kModel}) {
+    dialog->showPage(page);
+  }
+  for (QWidget* root : {static_cast<QWidget*>(window), static_cast<QWidget*>(dialog)}) {
     for (QWidget* widget : root->findChildren<QWidget*>()) {
       const QByteArray kind = widget->metaObject()->className();
       if (widget->focusPolicy() == Qt::NoFocus || widget->objectName().startsWith(QStringLiteral("qt_"))) continue;
