@@ -46,7 +46,7 @@ fs::path DataHome() {
   if (xdg.is_absolute()) return xdg / "longview";
   const fs::path home = Variable("HOME");
   if (home.is_absolute()) return home / ".local" / "share" / "longview";
-  if (const fs::path home = HomeOfUser(); home.is_absolute()) return home / ".local" / "share" / "longview";
+  if (const fs::path listed = HomeOfUser(); listed.is_absolute()) return listed / ".local" / "share" / "longview";
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
   return (error ? fs::path("/") : temporary) / ("longview-" + std::to_string(getuid()));

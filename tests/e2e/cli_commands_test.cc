@@ -1,4 +1,6 @@
 // Every command on a good clip: exit codes, the shapes of --json, and what a person reads.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -266,6 +268,96 @@ TEST_F(CliCommands, FullStdoutIsAnError) {
   const RunOutcome outcome = Run({"info", CliEnvironment::Clip().string(), "--json"}, full);
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_NE(outcome.err.find("stdout"), std::string::npos) << outcome.err;
+}
+
+// What is no file is not replaced by one, and a link stays a link.
+TEST_F(CliCommands, OutputsReplaceNothingButFiles) {
+  const std::string clip = CopyClip("film.mp4").string();
+  ASSERT_EQ(Run({"caption", clip, "--out", (folder_ / "made").string()}).exit_code, 0);
+  const std::string pipe = (folder_ / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const RunOutcome refused = Run({"manifest", "merge", (folder_ / "made").string(), "--out", pipe});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_NE(refused.err.find("no regular file"), std::string::npos) << refused.err;
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  folder_.Write("real.json", "old");
+  fs::create_symlink("real.json", folder_ / "link.json");
+  EXPECT_EQ(
+      Run({"manifest", "merge", (folder_ / "made").string(), "--out", (folder_ / "link.json").string()}).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link.json"));
+  EXPECT_NE(Read(folder_ / "real.json").find("longview-manifest"), std::string::npos);
+}
+
+TEST_F(CliCommands, ManifestsThatAreNoneAreRefused) {
+  const std::string head = R"({"format":"longview-manifest","version":1,"run":"r","model":"m","settings":)";
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  folder_.Write("deep.json", head + deep + R"(,"inputs":[]})");
+  const RunOutcome nested = Run({"manifest", "merge", (folder_ / "deep.json").string()});
+  EXPECT_EQ(nested.exit_code, 3);
+  EXPECT_NE(nested.err.find("nested deeper"), std::string::npos) << nested.err;
+  folder_.Write("odd.json", head + R"(1,"inputs":[{"video":"a","state":"weird"}]})");
+  EXPECT_EQ(Run({"manifest", "merge", (folder_ / "odd.json").string()}).exit_code, 3);
+}
+
+// Closed descriptors: what is opened later must not take their place.
+TEST_F(CliCommands, ClosedStreamsAreNobodyElses) {
+  const std::string clip = CopyClip("film.mp4").string();
+  const std::string command = std::string(LONGVIEW_PROGRAM) + " caption missing.mp4 " + clip + " --out " +
+                              (folder_ / "out").string() + " <&- >&- 2>&-";
+  RunOptions options;
+  options.environment = {{"LONGVIEW_ASSETS", CliEnvironment::Assets().string()},
+                         {"LONGVIEW_LIBRARY", CliEnvironment::Library().string()}};
+  EXPECT_NE(RunProcess({"sh", "-c", command}, options).exit_code, 130);
+  EXPECT_EQ(Outputs(folder_ / "out"), (std::vector<std::string>{"film.visual.en.srt"}));
+  const std::string ask = std::string(LONGVIEW_PROGRAM) + " info " + clip + " <&- >&-";
+  const RunOutcome lost = RunProcess({"sh", "-c", ask}, options);
+  EXPECT_EQ(lost.exit_code, 3);
+  EXPECT_NE(lost.err.find("stdout"), std::string::npos) << lost.err;
+}
+
+// The clip is cut at 2 s; a picture that begins where the stretch ends is not of it, and no moment leaves the stretch.
+TEST_F(CliCommands, AStretchIsHalfOpenAndHoldsItsMoments) {
+  const std::string clip = CliEnvironment::Clip().string();
+  const auto inside = [](const nlohmann::json& moments, double start, double end) {
+    for (const auto& moment : moments) {
+      EXPECT_GE(moment["start"].get<double>(), start) << moment;
+      EXPECT_LE(moment["end"].get<double>(), end) << moment;
+    }
+  };
+  inside(RunJson({"ask", clip, "What is the man doing?", "--at", "1.5-2"})["evidence"], 1.5, 2.0);
+  inside(RunJson({"search", clip, "a dog", "--at", "0.5-2"})["moments"], 0.5, 2.0);
+  EXPECT_EQ(RunJson({"ask", clip, "What is the man doing?", "--at", "2-2"})["evidence"],
+            RunJson({"ask", clip, "What is the man doing?", "--at", "2"})["evidence"]);
+  const RunOutcome beyond = Run({"ask", clip, "What is this?", "--at", "10-20"});
+  EXPECT_EQ(beyond.exit_code, 3);
+  EXPECT_NE(beyond.err.find("clip.mp4"), std::string::npos) << beyond.err;
+}
+
+TEST_F(CliCommands, AFileNamedTwiceIsOneVideo) {
+  const std::string clip = CopyClip("film.mp4").string();
+  fs::create_symlink("film.mp4", folder_ / "link.mp4");
+  const auto once = RunJson({"search", clip, "a dog"});
+  const auto thrice =
+      RunJson({"search", clip, (folder_ / "." / "film.mp4").string(), (folder_ / "link.mp4").string(), "a dog"});
+  EXPECT_EQ(once["moments"].size(), thrice["moments"].size());
+}
+
+TEST_F(CliCommands, WordsThatSayNothingOrTooMuchAreWrongUsage) {
+  const std::string clip = CliEnvironment::ShortClip().string();
+  EXPECT_EQ(Run({"ask", clip, "\u3000\u200b"}).exit_code, 2);
+  EXPECT_EQ(Run({"ask", clip, std::string(100000, 'a')}).exit_code, 2);
+  EXPECT_EQ(Run({"search", clip, std::string(100000, 'a')}).exit_code, 2);
+  EXPECT_EQ(Run({"caption", clip, "--every", "1ms", "--dry-run"}).exit_code, 2);
+  EXPECT_EQ(Run({"caption", "--files-from", clip}).exit_code, 2);
+}
+
+// What cannot be read leaves no index behind, which would have no name.
+TEST_F(CliCommands, AFailedFileIsNotInTheLibrary) {
+  folder_.Write("text.mp4", "no film");
+  RunOptions own;
+  own.environment = {{"LONGVIEW_LIBRARY", (folder_ / "library").string()}};
+  EXPECT_EQ(Run({"ask", (folder_ / "text.mp4").string(), "What?"}, own).exit_code, 3);
+  EXPECT_TRUE(RunJson({"library"}, 0, own)["videos"].empty());
 }
 
 }  // namespace
