@@ -70,13 +70,18 @@ Result<std::string> ParseDevice(std::string_view text) {
   return InvalidArgument("device '" + PrintableText(text) + "' is none of auto, cpu, cuda, cuda:N");
 }
 
-// CLI11's usage line names each positional once; ours says what the last of them is.
+// CLI11's usage line names each positional once; ours says what the last of them is and how many there may be. What
+// excludes what is said by the descriptions.
 class UsageFormatter : public CLI::Formatter {
  public:
   void Set(const CLI::App* app, const std::string& usage) { usage_[app] = usage; }
   std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
     const auto found = usage_.find(app);
     return "Usage: longview " + (found == usage_.end() ? std::string("COMMAND [OPTIONS]") : found->second) + "\n";
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string value = option->get_type_size() == 0 ? std::string() : option->get_type_name();
+    return value.empty() ? value : " " + value;
   }
 
  private:
@@ -151,7 +156,7 @@ void Parser::AddEverywhere(CLI::App* app) {
                  "Threads to compute with (default: all cores)")
       ->group(kEverywhere);
   AddParsed<std::string>(app, "--device", &args_.engine.device, ParseDevice, "auto|cpu|cuda[:N]",
-                         "Where to compute (default: auto)")
+                         "Where to compute (default: auto, a GPU that this build can use, else the processor)")
       ->group(kEverywhere);
   app->add_flag("--json", args_.json, "Print one JSON object on stdout and nothing else there")->group(kEverywhere);
 }
@@ -208,7 +213,14 @@ void Parser::AddAsk() {
                              "  longview ask ride.mp4 \"What is on the road?\"\n"
                              "  longview ask a.mp4 b.mkv \"Where does the red car stop?\" --at 1:20:00-1:35:00\n"
                              "  longview ask ride.mp4 \"Is there a dog?\" --json\n"
-                             "The last of the words is the question; write -- before one that begins with a dash.");
+                             "The last of the words is the question, in English; write -- before one that begins with "
+                             "a dash. The percentage of a\n"
+                             "moment is the share of the answer's attention that fell on it; where the answer is a "
+                             "description of several moments,\n"
+                             "each has an equal share, and where it is a time, how well the moment fits. The model is "
+                             "small and often wrong: look at\n"
+                             "the moments. The first question under a --budget reads the video anew, at up to 4 "
+                             "pictures a second.");
   AddPaths(app, "VIDEO", "Videos or pictures, and the question last");
   AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");
   AddParsed<Scope>(app, "--scope", &args_.scope, ParseScope, "focus|all",
@@ -219,12 +231,18 @@ void Parser::AddAsk() {
 }
 
 void Parser::AddSearch() {
-  CLI::App* app = AddCommand(Command::kSearch, "search VIDEO... \"WORDS\" [OPTIONS]",
-                             "Find the moments that fit some words best, with times and scores",
-                             "Examples:\n"
-                             "  longview search ride.mp4 \"a bicycle\"\n"
-                             "  longview search *.mp4 \"a red car\" --limit 3 --json\n"
-                             "The last of the words is what to look for.");
+  CLI::App* app =
+      AddCommand(Command::kSearch, "search VIDEO... \"WORDS\" [OPTIONS]",
+                 "Find the moments that fit some words best, with times and scores",
+                 "Examples:\n"
+                 "  longview search ride.mp4 \"a bicycle\"\n"
+                 "  longview search *.mp4 \"a red car\" --limit 3 --json\n"
+                 "The last of the words is what to look for, in English. A score says how alike words and picture are "
+                 "(-1 to 1), for the 64\n"
+                 "best less by how much less likely the model finds the words here than where it finds them likeliest, "
+                 "so that it may be\n"
+                 "below 0. Its order counts, not its size. There is no 'not found': where nothing fits, the best of "
+                 "what does not is listed.");
   AddPaths(app, "VIDEO", "Videos or pictures, and what to look for last");
   AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");
   AddParsed<int>(app, "--limit", &args_.limit, IntegerIn(1, 100000), "N", "Moments to print at most (default: 10)");
@@ -278,9 +296,11 @@ void Parser::AddCompare() {
                              "Examples:\n"
                              "  longview compare ride.mp4\n"
                              "  longview compare ride.mp4 --all --json\n"
-                             "Each mode is run over the answers that full attention in fp32 gives to eight questions. "
-                             "What does not fit into memory is\n"
-                             "predicted and marked so.");
+                             "Full attention in fp32 answers eight questions with 26 tokens each; then 19 forms of the "
+                             "cache (36 with --all) are run\n"
+                             "over those tokens, each attending to every picture. That takes minutes, the more the "
+                             "longer the video is. What does not fit\n"
+                             "into memory is predicted and marked so.");
   AddPaths(app, "VIDEO", "A video or a picture");
   app->add_flag("--all", args_.compare.all, "Every mode in every storage type");
   AddParsed<int>(app, "--groups", &args_.compare.groups, IntegerIn(1, 1024), "N",
@@ -300,10 +320,14 @@ void Parser::AddSelfTest() {
                  "The footage is repeated to each length, and each picture is planted at each depth for five "
                  "seconds. A folder of\n"
                  "needles has captions.tsv, one line a picture: FILE<tab>CAPTION; without one the demo clips "
-                 "are planted.");
+                 "are planted. The footage\n"
+                 "and the needles are indexed, and stay in the library. At the default lengths it takes from minutes "
+                 "to half an hour; the\n"
+                 "bar shows how far it is.");
   AddPaths(app, "VIDEO", "The footage");
   SelfTestArgs* test = &args_.selftest;
-  app->add_flag("--synthetic", test->synthetic, "The demo clip as footage");
+  app->add_flag("--synthetic", test->synthetic,
+                "The demo clip that tools/quickstart brings is the footage, instead of a VIDEO");
   AddParsed<std::string>(app, "--needles", &test->needles, ParseFolder, "DIR", "Pictures to plant");
   AddParsed<std::vector<double>>(app, "--length", &test->lengths_s, ParseListOf<ParseDuration>, "TIME[,TIME...]",
                                  "Lengths of footage (default: 10m,1h,3h)");
@@ -324,7 +348,8 @@ void Parser::AddFrames() {
                              "asked for (with microseconds where it is no whole number of milliseconds).");
   AddPaths(app, "VIDEO", "A video or a picture");
   CLI::Option* every = AddParsed<double>(app, "--every", &args_.frames.every_s, ParseDuration, "TIME",
-                                         "From the first picture to the last, in this step, as 1s or 500ms");
+                                         "From the first picture to the last, in this step, as 1s or 500ms; not with "
+                                         "--at");
   AddParsed<std::vector<double>>(app, "--at", &args_.frames.times_s, ParseListOf<ParseTime>, "T[,T...]",
                                  "Times as 12.5 or [H:]MM:SS[.mmm]")
       ->excludes(every);
@@ -341,7 +366,8 @@ void Parser::AddOthers() {
              "Examples:\n  longview models\n  longview models --json");
   CLI::App* library =
       AddCommand(Command::kLibrary, "library [OPTIONS]", "List what is indexed",
-                 "Examples:\n  longview library\n  longview library --repair\n  longview library --prune 20GB");
+                 "Examples:\n  longview library\n  longview library --repair\n  longview library --prune 20GB\n"
+                 "--check, --repair and --prune are given one at a time.");
   CLI::Option* check =
       library->add_flag("--check", args_.library.check, "Read every index in full and name the damaged ones");
   CLI::Option* repair =
@@ -357,8 +383,10 @@ void Parser::AddOthers() {
   AddCommand(Command::kDoctor, "doctor [OPTIONS]", "Check this machine and this installation",
              "Examples:\n  longview doctor\n  longview doctor --json");
   CLI::App* gui = AddCommand(Command::kGui, "gui [VIDEO] [OPTIONS]", "Open the desktop app",
-                             "Examples:\n  longview gui\n  longview gui ride.mp4");
-  AddPaths(gui, "VIDEO", "A video to open");
+                             "Examples:\n  longview gui\n  longview gui ride.mp4\n"
+                             "More videos are dropped on the window, or opened in it. Without a VIDEO it opens the one "
+                             "that was open last.");
+  AddPaths(gui, "VIDEO", "The video to open");
 }
 
 std::string Parser::CheckTogether() {

@@ -89,8 +89,9 @@ void AddCaptionOptions(CLI::App* app, CaptionArgs* caption) {
   AddRepeated(app, "--include", &caption->include,
               "Only files whose name, or path below the folder given, matches; may be given several times");
   AddRepeated(app, "--exclude", &caption->exclude, "No files, and no folders, that match; may be given several times");
-  CLI::Option* scenes = app->add_flag("--scenes")->description("One caption a scene (the default)");
-  AddParsed<double>(app, "--every", &caption->every_s, ParseDuration, "TIME", "One caption every so long, as 10s or 1m")
+  CLI::Option* scenes = app->add_flag("--scenes")->description("One caption a scene (the default; not with --every)");
+  AddParsed<double>(app, "--every", &caption->every_s, ParseDuration, "TIME",
+                    "One caption every so long, as 10s or 1m, instead of one a scene")
       ->excludes(scenes);
   AddParsed<std::string>(app, "--prompt", &caption->prompt, ParsePrompt, "TEXT",
                          "A question asked of every segment, instead of what is seen");

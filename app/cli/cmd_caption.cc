@@ -260,7 +260,8 @@ void CaptionRun::Finish(size_t index, CaptionOutcome outcome, const Status& stat
   } else if (!context_.args.json && outcome.state == CaptionState::kDone) {
     std::string line = PrintableText(outcome.video) + " ->";
     for (const std::string& path : outcome.outputs) line += " " + PrintableText(path);
-    context_.terminal.Print(line + " (" + std::to_string(outcome.captions) + " captions)\n");
+    context_.terminal.Print(line + " (" + std::to_string(outcome.captions) +
+                            (outcome.captions == 1 ? " caption)\n" : " captions)\n"));
   }
   Event("file", OutcomeJson(outcome));
   ShowProgress();

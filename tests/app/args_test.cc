@@ -264,6 +264,7 @@ TEST(ArgsTest, HelpAndVersion) {
     EXPECT_NE(one.out.find(std::string("longview ") + command), std::string::npos) << one.out;
     EXPECT_NE(one.out.find("Examples:"), std::string::npos) << command;
     EXPECT_NE(one.out.find("--json"), std::string::npos) << command;
+    EXPECT_EQ(one.out.find("Excludes"), std::string::npos) << one.out;
   }
   EXPECT_EQ(ParseCommandLine({"--version"}).exit_code, kExitDone);
 }

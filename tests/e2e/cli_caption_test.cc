@@ -322,7 +322,7 @@ TEST_F(CliCaption, StopsOnSignalsAndGoesOnAfter) {
     const fs::path out = folder_ / ("out" + std::to_string(signal_number));
     RunOptions options;
     options.environment = {{"LONGVIEW_LIBRARY", (folder_ / ("library" + std::to_string(signal_number))).string()}};
-    options.wait_for = " captions)";
+    options.wait_for = " caption";
     options.on_started = [signal_number](int pid) { kill(pid, signal_number); };
     const RunOutcome stopped = Run({"caption", batch.string(), "--out", out.string()}, options);
     EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
@@ -360,7 +360,7 @@ TEST_F(CliCaption, KillAndResume) {
   const fs::path batch = folder_ / "batch";
   MakeBatch(batch, 3);
   RunOptions options;
-  options.wait_for = " captions)";
+  options.wait_for = " caption";
   options.on_started = [](int pid) { kill(pid, SIGKILL); };
   const fs::path out = folder_ / "out";
   EXPECT_EQ(Run({"caption", batch.string(), "--out", out.string(), "--format", "srt,jsonl"}, options).exit_code, 137);
