@@ -89,7 +89,7 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   player_->setVolume(settings_->volume());
   player_->view()->setMessage(tr("Drop a video here, or open one with Ctrl+O."));
   resize(1280, 760);
-  resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {220, 400}, Qt::Horizontal);
+  resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {250, 400}, Qt::Horizontal);
   restoreGeometry(settings_->layout(QStringLiteral("geometry")));
   restoreState(settings_->layout(QStringLiteral("docks")), kLayoutVersion);
   loadLibrary();
