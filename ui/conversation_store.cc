@@ -133,9 +133,13 @@ std::vector<Turn> turnsFromJson(const QByteArray& bytes) {
   return turns;
 }
 
-Status saveTurns(const QString& file, const QByteArray& json) {
-  QDir().mkpath(QFileInfo(file).path());
-  return WriteFileAtomically(toPath(file), json.toStdString());
+Status TurnFile::save(quint64 number, const QByteArray& json) {
+  const std::scoped_lock lock(mutex_);
+  if (number < written_) return Status::Ok();
+  QDir().mkpath(QFileInfo(file_).path());
+  LV_RETURN_IF_ERROR(WriteFileAtomically(toPath(file_), json.toStdString()));
+  written_ = number;
+  return Status::Ok();
 }
 
 std::vector<Turn> loadTurns(const QString& file) {

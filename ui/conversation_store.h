@@ -4,6 +4,8 @@
 
 #include <QByteArray>
 #include <QString>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -18,8 +20,19 @@ QByteArray turnsToJson(const std::vector<Turn>& turns);
 // What was still being answered comes back as stopped. Empty where the bytes are no conversation.
 std::vector<Turn> turnsFromJson(const QByteArray& bytes);
 
-// Writes the file whole or not at all, and makes its folder. kIo names the file.
-Status saveTurns(const QString& file, const QByteArray& json);
+// The file that a window keeps its turns in. Written from several threads; what is older never replaces what is newer.
+class TurnFile {
+ public:
+  explicit TurnFile(QString file) : file_(std::move(file)) {}
+  // Writes the file whole or not at all, and makes its folder; does nothing where a higher `number` was written. kIo
+  // names the file.
+  Status save(quint64 number, const QByteArray& json);
+
+ private:
+  QString file_;
+  std::mutex mutex_;
+  quint64 written_ = 0;
+};
 // Empty where there is no such file.
 std::vector<Turn> loadTurns(const QString& file);
 

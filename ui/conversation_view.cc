@@ -28,7 +28,7 @@ ConversationView::ConversationView(Conversation* conversation, ThumbnailStore* t
   column->setContentsMargins(6, 6, 6, 6);
   auto* inside = new QWidget;
   list_ = new QVBoxLayout(inside);
-  list_->setContentsMargins(0, 0, 0, 0);
+  list_->setContentsMargins(4, 4, 4, 4);
   empty_ = new QLabel(tr("Ask something about the film, or try one of the buttons below. Answers name the moments that "
                          "they come from; click one to go there."),
                       inside);

@@ -1,6 +1,8 @@
 // From the engine's rows and plans to the page's.
 #include "ui/engine_compare.h"
 
+#include <QCoreApplication>
+#include <QLocale>
 #include <utility>
 
 #include "app/engine/budget.h"
@@ -31,6 +33,31 @@ ModeRow toRow(const CompareRow& row) {
   out.best = row.pareto;
   out.note = toText(row.note);
   return out;
+}
+
+// What the plan is and what it costs, in the window's language.
+QString planText(const BudgetPlan& plan, const BudgetRequest& request) {
+  const auto number = [](double value) { return QLocale::c().toString(value, 'g', 3); };
+  QString text =
+      QCoreApplication::translate("longview::ui", "%1 pictures a second, latents of %2 in %3: %4 of %5 for %6.")
+          .arg(number(plan.fps))
+          .arg(plan.latent)
+          .arg(toText(plan.store), sizeText(plan.bytes), sizeText(request.bytes), durationText(request.seconds));
+  const auto add = [&text](const QString& sentence) { text += QLatin1Char(' ') + sentence; };
+  if (plan.latent < CacheOptions().latent) {
+    add(QCoreApplication::translate("longview::ui", "Smaller latents cost quality."));
+  }
+  if (plan.store == "int8") add(QCoreApplication::translate("longview::ui", "int8 rounds what bf16 would keep."));
+  const double usual = SamplingSettings().fps;
+  if (plan.fps < usual) {
+    add(QCoreApplication::translate("longview::ui", "What lasts less than %1 s may be missed.")
+            .arg(number(1.0 / plan.fps)));
+  }
+  if (plan.fps > usual) {
+    add(QCoreApplication::translate("longview::ui", "Reading takes up to %1 times as long.")
+            .arg(number(plan.fps / usual)));
+  }
+  return text;
 }
 
 class EngineCompare : public CompareSource {
@@ -64,7 +91,7 @@ class EngineCompare : public CompareSource {
     BudgetOffer offer;
     ApplyPlan(plan, &offer.sampling, &offer.cache);
     offer.bytes = plan.bytes;
-    offer.text = toText(plan.text);
+    offer.text = planText(plan, request);
     return offer;
   }
 };

@@ -23,8 +23,9 @@ QVariant LibraryModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole: {
       const QString length = video.duration_s > 0.0 ? timeText(video.duration_s) : QString();
-      const QString second = QStringList({length, stateText(video)}).join(QStringLiteral("  ")).trimmed();
-      return second.isEmpty() ? name : name + QLatin1Char('\n') + second;
+      QStringList lines = {name, length, stateText(video)};
+      lines.removeAll(QString());
+      return lines.join(QLatin1Char('\n'));
     }
     case Qt::AccessibleTextRole:
       return tr("%1, %2, %3").arg(name, durationText(video.duration_s), stateText(video));

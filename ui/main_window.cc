@@ -58,7 +58,8 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
       player_(new PlayerPanel(thumbnails_, this)),
       library_pane_(new LibraryPane(library_, this)),
       conversation_view_(new ConversationView(conversation_, thumbnails_, this)),
-      search_(new SearchPane(bridge, settings, thumbnails_, this)) {
+      search_(new SearchPane(bridge, settings, thumbnails_, this)),
+      turn_file_(std::make_shared<TurnFile>(settings->conversationFile())) {
   setWindowTitle(tr("Longview"));
   setWindowIcon(QIcon(QStringLiteral(":/longview/icons/io.github.longview.Longview.svg")));
   setAcceptDrops(true);
@@ -89,7 +90,7 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   player_->setVolume(settings_->volume());
   player_->view()->setMessage(tr("Drop a video here, or open one with Ctrl+O."));
   resize(1280, 760);
-  resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {220, 400}, Qt::Horizontal);
+  resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {250, 400}, Qt::Horizontal);
   restoreGeometry(settings_->layout(QStringLiteral("geometry")));
   restoreState(settings_->layout(QStringLiteral("docks")), kLayoutVersion);
   loadLibrary();
@@ -346,9 +347,9 @@ void MainWindow::keepPosition() {
 void MainWindow::keepConversation() {
   bridge_->start<bool>(
       Lane::kExport, QString(), this,
-      [file = settings_->conversationFile(),
+      [file = turn_file_, number = ++turns_kept_,
        json = turnsToJson(conversation_->turns())](const EngineBridge::Call&) -> Result<bool> {
-        LV_RETURN_IF_ERROR(saveTurns(file, json));
+        LV_RETURN_IF_ERROR(file->save(number, json));
         return true;
       },
       [this](const Result<bool>& kept) {
@@ -361,7 +362,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   saveState();
   bridge_->cancelAll();
   // A question that is not answered yet is kept as well.
-  if (const Status kept = saveTurns(settings_->conversationFile(), turnsToJson(conversation_->turns())); !kept.ok()) {
+  if (const Status kept = turn_file_->save(++turns_kept_, turnsToJson(conversation_->turns())); !kept.ok()) {
     qWarning("%s", kept.message().c_str());
   }
   event->accept();

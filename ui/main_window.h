@@ -6,6 +6,7 @@
 #include <QMainWindow>
 #include <QStringList>
 #include <QTemporaryDir>
+#include <memory>
 
 class QDockWidget;
 class QLabel;
@@ -27,6 +28,7 @@ class PlayerPanel;
 class SearchPane;
 class SettingsDialog;
 class ThumbnailStore;
+class TurnFile;
 class VideoController;
 
 class MainWindow : public QMainWindow {
@@ -114,6 +116,8 @@ class MainWindow : public QMainWindow {
   QString playing_;        // what the player has
   QString pending_video_;  // goes to pending_time_ once it is open
   double pending_time_ = 0.0;
+  std::shared_ptr<TurnFile> turn_file_;
+  quint64 turns_kept_ = 0;  // how often, for turn_file_
   QByteArray docks_before_full_;
   QTemporaryDir captions_;  // of the chapters that are shown over the film
 };

@@ -7,6 +7,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QPushButton>
 
 #include "ui/app_settings.h"
 #include "ui/conversation.h"
@@ -60,6 +61,7 @@ void MainWindow::buildMenus() {
                             .arg(QCoreApplication::applicationVersion()),
                         QMessageBox::Close, this);
     box->setAttribute(Qt::WA_DeleteOnClose);
+    box->button(QMessageBox::Close)->setText(tr("Close"));
     box->setIconPixmap(windowIcon().pixmap(64));
     box->open();
   });

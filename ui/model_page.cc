@@ -188,6 +188,8 @@ void ModelPage::remove() {
       QMessageBox::Question, tr("Remove a part"),
       tr("Remove %1? No question can be answered without it until it is brought again.").arg(toText(part.path)),
       QMessageBox::Yes | QMessageBox::No, this);
+  box->button(QMessageBox::Yes)->setText(tr("Remove"));
+  box->button(QMessageBox::No)->setText(tr("Keep"));
   box->setAttribute(Qt::WA_DeleteOnClose);
   connect(box, &QDialog::finished, this, [this, part](int answer) {
     if (answer != QMessageBox::Yes) return;

@@ -37,6 +37,7 @@ SettingsDialog::SettingsDialog(EngineBridge* bridge, AppSettings* settings, cons
   }
   connect(tabs_, &QTabWidget::currentChanged, this, &SettingsDialog::page);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  buttons->button(QDialogButtonBox::Close)->setText(tr("Close"));
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   auto* column = new QVBoxLayout(this);
   column->addWidget(tabs_, 1);

@@ -94,8 +94,6 @@ QPalette darkPalette() {
 void rememberSystemPalette() { systemPalette() = QApplication::palette(); }
 
 void applyTheme(Theme theme) {
-  // Qt would spread larger shapes over threads of its own and wait for them: for long where the engine has every core.
-  qputenv("QT_NO_GUI_THREADPOOL", "1");
   // One style everywhere, so that what was looked at is what people get.
   QApplication::setStyle(new RoomyStyle);
   const bool dark =

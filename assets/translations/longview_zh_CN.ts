@@ -55,6 +55,26 @@
         <source>Longview made a mistake. Please report it with these words:</source>
         <translation>Longview 出错了。请附上以下文字报告：</translation>
     </message>
+    <message>
+        <source>%1 pictures a second, latents of %2 in %3: %4 of %5 for %6.</source>
+        <translation>每秒 %1 帧，潜向量 %2（%3）：%6 的视频占用 %5 中的 %4。</translation>
+    </message>
+    <message>
+        <source>Smaller latents cost quality.</source>
+        <translation>潜向量较小会降低质量。</translation>
+    </message>
+    <message>
+        <source>int8 rounds what bf16 would keep.</source>
+        <translation>int8 会舍去 bf16 保留的精度。</translation>
+    </message>
+    <message>
+        <source>What lasts less than %1 s may be missed.</source>
+        <translation>短于 %1 秒的画面可能会漏掉。</translation>
+    </message>
+    <message>
+        <source>Reading takes up to %1 times as long.</source>
+        <translation>读取最多需要 %1 倍的时间。</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::CompareChart</name>
@@ -514,6 +534,10 @@
         <source>Message: %1</source>
         <translation>消息：%1</translation>
     </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::MemoryPage</name>
@@ -659,6 +683,14 @@
     <message>
         <source>Stop bringing</source>
         <translation>停止获取</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Keep</source>
+        <translation>保留</translation>
     </message>
 </context>
 <context>
@@ -1085,6 +1117,10 @@
         <source>In use: %1 (%2)</source>
         <translation>当前使用：%1（%2）</translation>
     </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::ShortcutsDialog</name>
@@ -1099,6 +1135,10 @@
     <message>
         <source>What it does</source>
         <translation>作用</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
     </message>
 </context>
 <context>

@@ -52,12 +52,8 @@ class Shooter {
   int run() {
     settle();
     save(window_.get(), QStringLiteral("empty"));
+    if (wanted(QStringLiteral("reading")) && !reading()) return fail("the first frames");
     window_->openPaths({video_});
-    if (wanted(QStringLiteral("reading"))) {
-      if (!waitFor([&] { return window_->controller()->frames().size() > 2; }, 300)) return fail("the first frames");
-      settle();
-      save(window_.get(), QStringLiteral("reading"));
-    }
     if (!waitFor([&] { return window_->controller()->path() == video_; })) return fail("opening");
     if (!waitFor([&] { return window_->library()->video(video_)->state == ReadState::kDone; }, 900))
       return fail("reading");
@@ -90,6 +86,23 @@ class Shooter {
   int fail(const char* what) {
     std::fprintf(stderr, "%s did not end: %s\n", what, window_->message().toLocal8Bit().constData());
     return 1;
+  }
+
+  // With every picture kept, so that reading takes a while.
+  bool reading() {
+    const SamplingSettings usual = settings_->sampling();
+    SamplingSettings all = usual;
+    all.fps = 25.0;
+    settings_->setSampling(all);
+    window_->openPaths({video_});
+    const auto under_way = [&] {
+      return window_->controller()->readUntil() > 2.0 && window_->playerPanel()->player()->isOpen();
+    };
+    if (!waitFor(under_way, 300)) return false;
+    save(window_.get(), QStringLiteral("reading"));
+    bridge_->cancelAll();
+    settings_->setSampling(usual);
+    return waitFor([&] { return !bridge_->busy(); }, 60);
   }
 
   bool search() {

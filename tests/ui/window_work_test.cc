@@ -30,6 +30,7 @@
 #include "ui/selftest_model.h"
 #include "ui/selftest_page.h"
 #include "ui/settings_dialog.h"
+#include "ui/timeline_widget.h"
 #include "ui/video_controller.h"
 
 namespace longview::ui::test {
@@ -147,9 +148,10 @@ TEST_F(UiWindowWork, ABudgetSaysWhatItBuysAndIsKept) {
 TEST_F(UiWindowWork, TheSelfTestFillsItsMap) {
   MainWindow* window = makeWindow();
   openAndRead(window, clip());
+  const QString planted = needles();  // ffmpeg makes them, and this thread waits for it
   Watchdog watchdog;
   SettingsDialog* dialog = window->showSettings(SettingsDialog::kSelfTest);
-  SelfTestPage* page = chooseSelfTest(dialog, 2, needles());
+  SelfTestPage* page = chooseSelfTest(dialog, 2, planted);
   auto* run = page->findChild<QPushButton*>(QStringLiteral("run"));
   QTest::mouseClick(run, Qt::LeftButton);
   EXPECT_FALSE(page->findChild<QSpinBox*>(QStringLiteral("depths"))->isEnabled());
@@ -251,7 +253,9 @@ TEST_F(UiWindowWork, ACutFileSaysWhatIsWrongAndTheWindowGoesOn) {
   EXPECT_TRUE(waitFor([&] { return window->message().contains(lost); }, 30.0)) << window->message().toStdString();
   EXPECT_EQ(window->library()->video(lost)->state, ReadState::kFailed);
   openAndRead(window, toText(cut));
-  EXPECT_TRUE(window->message().contains(toText(cut))) << window->message().toStdString();
+  EXPECT_TRUE(window->message().isEmpty()) << window->message().toStdString();
+  // As long as what is there, whatever its header says.
+  EXPECT_LT(window->playerPanel()->timeline()->model().duration_s, 16.0);
   EXPECT_GT(window->controller()->frames().size(), 3u);
   EXPECT_LT(window->controller()->readUntil(), 16.0);
   EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
