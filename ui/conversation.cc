@@ -183,7 +183,7 @@ void Conversation::beginChapters(int number) {
           return Status::Ok();
         });
       },
-      [this, number, attempt](Result<CaptionReport> report) {
+      [this, number, attempt](const Result<CaptionReport>& report) {
         if (Turn* now = at(number, attempt); now != nullptr) {
           now->text = now->text.trimmed();
           end(number, report.status());

@@ -33,7 +33,8 @@ QJsonArray spans(const std::vector<Evidence>& moments) {
 
 std::vector<Evidence> toSpans(const QJsonValue& value) {
   std::vector<Evidence> moments;
-  for (const QJsonValue& one : value.toArray()) {
+  for (const auto& item : value.toArray()) {
+    const QJsonObject one = item.toObject();
     moments.push_back({one["video"].toString().toStdString(), one["start"].toDouble(), one["end"].toDouble(),
                        one["weight"].toDouble()});
   }
@@ -44,6 +45,7 @@ std::vector<Evidence> toSpans(const QJsonValue& value) {
 std::vector<Evidence> heaviest(std::vector<Evidence> looked) {
   if (looked.size() <= kKeptFrames) return looked;
   std::vector<double> weights;
+  weights.reserve(looked.size());
   for (const Evidence& frame : looked) weights.push_back(frame.weight);
   std::nth_element(weights.begin(), weights.begin() + kKeptFrames, weights.end(), std::greater<>());
   std::erase_if(looked, [least = weights[kKeptFrames]](const Evidence& frame) { return frame.weight <= least; });
@@ -80,11 +82,11 @@ QJsonObject toObject(const Turn& turn) {
   return object;
 }
 
-Turn toTurn(const QJsonValue& value) {
+Turn toTurn(const QJsonObject& value) {
   Turn turn;
   turn.question = value["question"].toString();
   turn.prompt = value["prompt"].toString();
-  for (const QJsonValue& video : value["videos"].toArray()) turn.videos << video.toString();
+  for (const auto& video : value["videos"].toArray()) turn.videos << video.toString();
   turn.duration_s = value["duration"].toDouble();
   turn.text = value["text"].toString();
   turn.failure = value["failure"].toString();
@@ -105,7 +107,8 @@ Turn toTurn(const QJsonValue& value) {
   }
   if (value["chapters"].isArray()) {
     turn.kind = Turn::Kind::kChapters;
-    for (const QJsonValue& event : value["chapters"].toArray()) {
+    for (const auto& item : value["chapters"].toArray()) {
+      const QJsonObject event = item.toObject();
       turn.chapters.push_back({event["video"].toString().toStdString(), event["start"].toDouble(),
                                event["end"].toDouble(), event["text"].toString().toStdString()});
     }
@@ -124,8 +127,8 @@ QByteArray turnsToJson(const std::vector<Turn>& turns) {
 
 std::vector<Turn> turnsFromJson(const QByteArray& bytes) {
   std::vector<Turn> turns;
-  for (const QJsonValue& value : QJsonDocument::fromJson(bytes)["turns"].toArray()) {
-    Turn turn = toTurn(value);
+  for (const auto& value : QJsonDocument::fromJson(bytes)["turns"].toArray()) {
+    Turn turn = toTurn(value.toObject());
     if (!turn.question.isEmpty() && !turn.videos.isEmpty() && turns.size() < kKeptTurns) {
       turns.push_back(std::move(turn));
     }

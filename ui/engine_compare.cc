@@ -68,6 +68,7 @@ class EngineCompare : public CompareSource {
     options.sampling = sampling;
     LV_ASSIGN_OR_RETURN(const std::vector<CompareRow> rows, engine.PredictCompare(toPath(video), options, job));
     std::vector<ModeRow> out;
+    out.reserve(rows.size());
     for (const CompareRow& row : rows) out.push_back(toRow(row));
     return out;
   }

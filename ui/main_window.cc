@@ -115,6 +115,7 @@ void MainWindow::buildMessageBar() {
   auto* row = new QHBoxLayout(message_bar_);
   message_text_ = new QLabel(message_bar_);
   message_text_->setObjectName(QStringLiteral("message"));
+  message_text_->setAccessibleName(tr("Message: %1").arg(QString()));
   message_text_->setWordWrap(true);
   message_text_->setTextFormat(Qt::PlainText);
   message_text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);

@@ -149,6 +149,8 @@ void ModelPage::bring() {
   }
   process_ = new QProcess(this);
   process_->setProcessChannelMode(QProcess::MergedChannels);
+  // A program that a script started in the background ignores Ctrl-C, and so would this one.
+  process_->setChildProcessModifier([] { (void)::signal(SIGINT, SIG_DFL); });
   QStringList arguments = {script};
   if (!bridge_->options().models.empty()) arguments << QStringLiteral("--models") << toText(bridge_->options().models);
   // What the script says is shown as it comes; what it said last stands where it failed.

@@ -71,7 +71,7 @@ void VideoController::read(const QString& path) {
   reading_[path] = bridge_->start<IndexReport>(
       Lane::kIndex, tr("Reading %1").arg(path.section(QLatin1Char('/'), -1)), this,
       [path, options](const EngineBridge::Call& call) { return call.engine.Index(toPath(path), options, call.job); },
-      [this, path](Result<IndexReport> report) { finishReading(path, std::move(report)); });
+      [this, path](const Result<IndexReport>& report) { finishReading(path, report); });
   refresh_.start();
 }
 
@@ -83,7 +83,7 @@ bool VideoController::reading(const QString& path) const { return reading_.conta
 
 double VideoController::readUntil() const { return frames_.empty() ? 0.0 : frames_.back().end; }
 
-void VideoController::finishReading(const QString& path, Result<IndexReport> report) {
+void VideoController::finishReading(const QString& path, const Result<IndexReport>& report) {
   reading_.remove(path);
   if (reading_.isEmpty()) refresh_.stop();
   if (report.ok()) {

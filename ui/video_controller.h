@@ -54,7 +54,7 @@ class VideoController : public QObject {
     QString captions;
   };
   void finishOpening(const QString& path, Result<Opened> opened);
-  void finishReading(const QString& path, Result<IndexReport> report);
+  void finishReading(const QString& path, const Result<IndexReport>& report);
   void refreshFrames();
   void onProgress(quint64 id, double done, double total);
 

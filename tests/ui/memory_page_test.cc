@@ -21,6 +21,7 @@ class TableSource : public CompareSource {
   Result<std::vector<ModeRow>> predict(Engine&, const QString&, const SamplingSettings&, const JobContext&) override {
     if (predicted == 0) return NotFound("nothing was read yet");
     std::vector<ModeRow> rows;
+    rows.reserve(static_cast<size_t>(predicted));
     for (int i = 0; i < predicted; ++i) rows.push_back(rowOf(i));
     return rows;
   }

@@ -182,8 +182,7 @@ TEST(UiStore, AConversationComesBackAsItWas) {
 }
 
 TEST(UiStore, OnlyTheLatestTurnsAreKeptAndRubbishIsNone) {
-  std::vector<Turn> turns;
-  for (int i = 0; i < kKeptTurns + 10; ++i) turns.push_back(oneTurn()[0]);
+  std::vector<Turn> turns(kKeptTurns + 10, oneTurn()[0]);
   turns.back().question = QStringLiteral("the last");
   const std::vector<Turn> back = turnsFromJson(turnsToJson(turns));
   ASSERT_EQ(back.size(), static_cast<size_t>(kKeptTurns));
