@@ -235,7 +235,9 @@ Result<std::string> ReadStandardInput() {
 
 // What stands in a file that is anything but a list: names with control characters that no file has.
 bool IsNoPath(const std::string& path) {
-  const bool odd = std::any_of(path.begin(), path.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  const bool odd = std::any_of(path.begin(), path.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
+  });
   std::error_code error;
   return odd && !fs::exists(fs::symlink_status(path, error));
 }

@@ -109,7 +109,7 @@ TEST(ArgsTest, ABudgetNeedsALength) {
 TEST(ArgsTest, OddWordsArriveUnchanged) {
   const std::vector<std::string> odd = {"[a,b].mp4",   "[x]",    "a b  c", "100%d %s.mp4", "line\nbreak",
                                         "bad\xff\xfe", "search", "a=b",    "{}",           "'q'",
-                                        "\"q\"",       "\\",     "\u202e"};
+                                        "\"q\"",       "\\",     "\u202e?"};
   for (const std::string& word : odd) {
     EXPECT_EQ(Parsed({"ask", word, "Q"}).paths, std::vector<std::string>{word});
     EXPECT_EQ(Parsed({"ask", "v", word}).text, word);

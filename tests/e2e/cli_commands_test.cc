@@ -348,7 +348,9 @@ TEST_F(CliCommands, WordsThatSayNothingOrTooMuchAreWrongUsage) {
   EXPECT_EQ(Run({"ask", clip, std::string(100000, 'a')}).exit_code, 2);
   EXPECT_EQ(Run({"search", clip, std::string(100000, 'a')}).exit_code, 2);
   EXPECT_EQ(Run({"caption", clip, "--every", "1ms", "--dry-run"}).exit_code, 2);
-  EXPECT_EQ(Run({"caption", "--files-from", clip}).exit_code, 2);
+  const RunOutcome film = Run({"caption", "--files-from", clip});
+  EXPECT_EQ(film.exit_code, 3);
+  EXPECT_NE(film.err.find("no list of paths"), std::string::npos) << film.err;
 }
 
 // What cannot be read leaves no index behind, which would have no name.

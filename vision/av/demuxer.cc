@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,14 @@ void TakeLog(void* context, int level, const char* format, va_list arguments) {
 void TakeLogOnce() {
   static std::once_flag once;
   std::call_once(once, [] { av_log_set_callback(TakeLog); });
+}
+
+// Whether the file's first box says what kind of MP4 it is (ISO/IEC 14496-12, section 4.3): text and noise of that name
+// do not.
+bool BeginsAsMp4(const std::string& path) {
+  std::array<char, 8> head{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(head.data(), head.size()) && std::string_view(head.data() + 4, 4) == "ftyp";
 }
 
 // Refuses every file or address that a file's content names.
@@ -188,9 +197,9 @@ Status Demuxer::Init(int64_t max_pixels) {
   const std::string name = HarmlessName(file_->path());
   const int opened = avformat_open_input(&format, name.c_str(), input, nullptr);  // frees `format` on failure
   if (opened < 0) {
-    // MP4 and its kin list their pictures in one place, at the end where a camera wrote them.
+    // MP4 and its kin list their pictures in one place, which stands at the end until whoever wrote the file was done.
     const bool unfinished =
-        last_complaint.find("moov atom not found") != std::string::npos && NameHas(input->name, {"mp4"});
+        last_complaint.find("moov atom not found") != std::string::npos && BeginsAsMp4(file_->path());
     return Fail(unfinished ? "cut off, or never finished by what recorded it: the list of its pictures is missing"
                            : "not a video, or damaged at its start",
                 opened);

@@ -31,7 +31,9 @@ TEST(TimeText, ParsesRanges) {
   EXPECT_DOUBLE_EQ(ParseTimeRange("1:20:00-1:35:00")->end, 5700);
   EXPECT_DOUBLE_EQ(ParseTimeRange("90")->end, 90);
   EXPECT_GT(ParseTimeRange("90-")->end, 1e18);
-  for (const char* text : {"-", "-5", "5-3", "5-5", "a-b", "1-2-3"}) EXPECT_FALSE(ParseTimeRange(text).ok()) << text;
+  EXPECT_DOUBLE_EQ(ParseTimeRange("5-5")->end, 5);
+  EXPECT_NE(ParseTimeRange("-5").status().message().find("'-5'"), std::string::npos);
+  for (const char* text : {"-", "-5", "5-3", "-3-5", "a-b", "1-2-3"}) EXPECT_FALSE(ParseTimeRange(text).ok()) << text;
 }
 
 TEST(TimeText, PrintsWithoutSixtySeconds) {
