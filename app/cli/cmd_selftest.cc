@@ -34,7 +34,9 @@ std::string Grid(const SelfTestReport& report, int SelfTestCell::*count) {
     if (std::find(lengths.begin(), lengths.end(), cell.length_s) == lengths.end()) lengths.push_back(cell.length_s);
     if (std::find(depths.begin(), depths.end(), cell.depth) == depths.end()) depths.push_back(cell.depth);
   }
-  const auto padded = [](std::string text) { return std::string(text.size() < 12 ? 12 - text.size() : 1, ' ') + text; };
+  const auto padded = [](const std::string& text) {
+    return std::string(text.size() < 12 ? 12 - text.size() : 1, ' ') + text;
+  };
   std::string text = padded("depth");
   for (const double length : lengths) text += padded(FormatDuration(length));
   text += "\n";
