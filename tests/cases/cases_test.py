@@ -387,9 +387,9 @@ def bad_folder(c, file, _):
     assert ran.code == 1, ran.code
     assert sorted({name.split(".")[0] for name in texts}) == ["a_good", "z_good"], list(texts)
     reasons = ran.err.strip().splitlines()
-    for name in ("garbage.mp4", "moovless.mp4", "text.mp4", "zero.mp4"):
+    for name in ("dir.mp4", "garbage.mp4", "moovless.mp4", "text.mp4", "zero.mp4"):
         assert sum(name in line for line in reasons) == 1, ran.err
-    assert "4 of 6 inputs failed" in reasons[-1], reasons[-1]
+    assert "5 of 7 inputs failed" in reasons[-1], reasons[-1]
 
 
 def no_outputs(c, file, _):
