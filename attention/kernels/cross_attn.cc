@@ -68,7 +68,7 @@ bool CpuRuns(CrossAttnKernel kernel) {
       return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
     case CrossAttnKernel::kAvx2:
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-             __builtin_cpu_supports("f16c");
+             CpuHasF16c();
     case CrossAttnKernel::kAvx512:
       return avx512;
     case CrossAttnKernel::kAvx512Bf16:

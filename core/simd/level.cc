@@ -69,6 +69,14 @@ bool CpuFeature(unsigned bit) {
 
 }  // namespace
 
+bool CpuHasF16c() {
+#if HWY_ARCH_X86
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29u & 1u) != 0;
+#else
+  return false;
+#endif
+}
 bool CpuHasAvx512Fp16() { return CpuFeature(23); }
 bool CpuHasAmxBf16() { return CpuFeature(22); }
 

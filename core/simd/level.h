@@ -22,8 +22,9 @@ std::string_view SimdLevelName(SimdLevel level);
 // Limits Highway's dispatch and oneDNN to that level. Thread-safe.
 SimdLevel ActiveSimdLevel();
 
-// What the processor has beside the levels, whatever LONGVIEW_SIMD says: products in fp16 (AVX512_FP16), and AMX's in
-// bf16, which virtual machines may hide.
+// What the processor has beside the levels, whatever LONGVIEW_SIMD says: conversions of fp16 (F16C), products in fp16
+// (AVX512_FP16), and AMX's in bf16, which virtual machines may hide.
+bool CpuHasF16c();
 bool CpuHasAvx512Fp16();
 bool CpuHasAmxBf16();
 

@@ -219,8 +219,7 @@ TEST_F(CliCommands, OddNames) {
                                           "100%d done %s %%20 %1.mp4",
                                           "q'u\"o&t<e>s$(x).mp4",
                                           "line\nbreak.mp4",
-                                          "bad\xff\xfe"
-                                          "bytes.mp4",
+                                          std::string("bad\xff\xfe").append("bytes.mp4"),
                                           "[list,of].mp4",
                                           "\x1b[31mred.mp4",
                                           "-dash.mp4"};

@@ -36,7 +36,7 @@ std::vector<std::string> Environment(const RunOptions& options) {
     const std::string text = *entry;
     if (!replaced(text.substr(0, text.find('=')))) out.push_back(text);
   }
-  for (const auto& [key, value] : options.environment) out.push_back(key + "=" + value);
+  for (const auto& [key, value] : options.environment) out.emplace_back(key).append("=").append(value);
   return out;
 }
 
