@@ -19,11 +19,8 @@
 namespace longview {
 namespace {
 
-using internal::kSweepPad;
-using internal::kSweepQueryGroup;
 using internal::kSweepTile;
 using internal::MassTask;
-using internal::RoundUp;
 using internal::SweepKernel;
 using internal::SweepTask;
 
