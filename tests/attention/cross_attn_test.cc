@@ -340,7 +340,7 @@ struct Stored {
 };
 
 TEST(CrossAttn, AbsorbedAgainstExpanded) {
-  constexpr size_t kTokens = 65 * 20, kHeads = 9, kDk = 64, kDc = 128, kRows = 3;
+  constexpr size_t kTokens = size_t{65} * 20, kHeads = 9, kDk = 64, kDc = 128, kRows = 3;
   for (const size_t d_r : {32u, 64u, 128u}) {
     std::mt19937 random(21);
     std::normal_distribution<float> normal;
@@ -444,6 +444,7 @@ TEST(CrossAttn, FocusIsAttentionOverTheListedFramesAlone) {
   all.Make(31);
   const std::vector<size_t> list = {3, 17, 4, 29};
   std::vector<CrossAttnRun> some;
+  some.reserve(list.size());
   for (const size_t i : list) some.push_back(all.runs[i]);
   std::vector<float> out, lse, mass, far_out, far_lse, far_mass;
   // The other frames pushed out of the softmax by the first number of query and key.

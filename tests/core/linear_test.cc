@@ -173,7 +173,7 @@ TEST(LinearTest, ViewsOfMappedMemoryMayBeUnaligned) {
 TEST(LinearTest, CopyRowDecodes) {
   for (const DType dtype : kAllTypes) {
     const std::vector<uint8_t> bytes = RandomWeights(dtype, 3, 512, 4);
-    const std::vector<float> w = Decoded(dtype, 3 * 512, bytes);
+    const std::vector<float> w = Decoded(dtype, size_t{3} * 512, bytes);
     const Linear linear = MakeOrDie(MatrixView(dtype, 3, 512, bytes.data()), {}, WeightStore::kAsStored);
     std::vector<float> row(512);
     linear.CopyRow(2, row.data());

@@ -33,7 +33,7 @@ inline int Number(const Picture& p, int bits = 8) { return ReadBlocks(p.rgb.data
 
 // The colour at a place given in shares of width and height.
 inline const uint8_t* At(const Picture& p, double x, double y) {
-  return p.Row(static_cast<int>(y * p.height)) + 3 * static_cast<int>(x * p.width);
+  return p.Row(static_cast<int>(y * p.height)) + ptrdiff_t{3} * static_cast<int>(x * p.width);
 }
 inline std::string Colour(const Picture& p, double x = 0.5, double y = 0.75) { return ColourName(At(p, x, y)); }
 
