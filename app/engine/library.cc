@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 #include <system_error>
+#include <thread>
 
 #include "app/engine/sqlite.h"
 
@@ -94,11 +95,24 @@ Status MoveAside(const fs::path& file, std::string* moved_to) {
   return IoError(file.string() + ": is damaged, and too many damaged ones lie beside it");
 }
 
+// WAL lets readers go on while another process writes. The change to it fails at once where another process makes it
+// just now: SQLite's own waiting does not cover it.
+Status UseWal(SqlDatabase* database) {
+  constexpr int kTries = 200;
+  constexpr std::chrono::milliseconds kPause(20);
+  Status status = database->Script("PRAGMA journal_mode=WAL");
+  for (int i = 1; i < kTries && status.code() == StatusCode::kResource; ++i) {
+    std::this_thread::sleep_for(kPause);
+    status = database->Script("PRAGMA journal_mode=WAL");
+  }
+  return status;
+}
+
 Result<std::unique_ptr<SqlDatabase>> OpenDatabase(const std::string& path) {
   LV_ASSIGN_OR_RETURN(auto database, SqlDatabase::Open(path));
-  // WAL lets readers go on while another process writes; NORMAL loses at most the last commits at a power cut, and
-  // never the database.
-  LV_RETURN_IF_ERROR(database->Script("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON"));
+  LV_RETURN_IF_ERROR(UseWal(database.get()));
+  // NORMAL loses at most the last commits at a power cut, and never the database.
+  LV_RETURN_IF_ERROR(database->Script("PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON"));
   int64_t version = 0;
   LV_RETURN_IF_ERROR(database->Run("PRAGMA user_version", {}, [&](const SqlRow& row) { version = row.Int(0); }));
   if (version > kVersion) {
