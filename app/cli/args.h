@@ -125,6 +125,9 @@ struct Args {
   std::optional<BudgetArgs> budget;
 };
 
+// What `caption` asks the engine for.
+CaptionOptions EngineOptionsOf(const Args& args);
+
 // Either `args` to run, or an exit code with what to print first (help on stdout; one line and a hint on stderr).
 struct ParseOutcome {
   std::optional<int> exit_code;

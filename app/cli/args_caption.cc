@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/cli/args_values.h"
+#include "app/engine/answerer.h"
 #include "app/engine/captioner.h"
 #include "app/engine/time_format.h"
 #include "app/engine/utf8.h"
@@ -36,9 +37,7 @@ Result<CaptionShard> ParseShard(std::string_view text) {
 }
 
 Result<std::string> ParsePrompt(std::string_view text) {
-  constexpr size_t kLongest = 4096;
-  if (ShowsNothing(text)) return InvalidArgument("the prompt must not be empty");
-  if (text.size() > kLongest) return InvalidArgument("the prompt is longer than 4096 bytes");
+  LV_RETURN_IF_ERROR(CheckWords(text, "the prompt"));
   return std::string(text);
 }
 
@@ -114,12 +113,19 @@ void AddCaptionOptions(CLI::App* app, CaptionArgs* caption) {
   app->add_flag("--log-json", caption->log_json, "Progress and messages on stderr as JSON, one object a line");
 }
 
+CaptionOptions EngineOptionsOf(const Args& args) {
+  CaptionOptions options;
+  options.sampling = args.sampling;
+  options.every_s = args.caption.every_s;
+  options.prompt = args.caption.prompt;
+  options.resume = args.caption.resume && !args.caption.overwrite;
+  return options;
+}
+
 std::string CheckCaptionArgs(bool fps_given, Args* args) {
   const CaptionArgs& caption = args->caption;
   if (args->paths.empty() && caption.files_from.empty()) return "needs a video";
-  CaptionOptions wanted_of_engine;
-  wanted_of_engine.every_s = caption.every_s;
-  if (const Status status = CheckCaption(wanted_of_engine); !status.ok()) return "--every: " + status.message();
+  if (const Status status = CheckCaption(EngineOptionsOf(*args)); !status.ok()) return "--every: " + status.message();
   if (caption.every_s > 0.0 && !fps_given && caption.every_s * args->sampling.fps < 1.0) {
     SamplingSettings wanted = args->sampling;
     wanted.fps = 1.0 / caption.every_s;

@@ -36,15 +36,6 @@ nlohmann::ordered_json SettingsJson(const Args& args, const std::string& model) 
           {"output_version", kOutputVersion}};
 }
 
-CaptionOptions EngineOptionsOf(const Args& args) {
-  CaptionOptions options;
-  options.sampling = args.sampling;
-  options.every_s = args.caption.every_s;
-  options.prompt = args.caption.prompt;
-  options.resume = args.caption.resume && !args.caption.overwrite;
-  return options;
-}
-
 // What --dry-run adds up over the files that are to be captioned.
 struct DryTotals {
   size_t files = 0;

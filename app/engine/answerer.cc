@@ -193,10 +193,7 @@ Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerH
 Status CheckWords(std::string_view words, const std::string& what) {
   constexpr size_t kLongest = 4096;
   if (ShowsNothing(words)) return InvalidArgument(what + " must not be empty");
-  if (words.size() > kLongest) {
-    return InvalidArgument(what + " is " + std::to_string(words.size()) + " bytes long, more than " +
-                           std::to_string(kLongest));
-  }
+  if (words.size() > kLongest) return InvalidArgument(what + " is longer than " + std::to_string(kLongest) + " bytes");
   return Status::Ok();
 }
 

@@ -298,10 +298,12 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
     const Result<IndexTotals> totals =
         Read(request, header, start_after, job,
              [&](std::span<const CacheFileFrame> frames) { return writer->Append(frames); });
-    // An index without a picture helps nobody, and the library would list it without a name.
-    if (writer->frames() == 0) fs::remove(file, error);
-    if (!totals.ok()) return totals.status();
-    if (writer->frames() == 0) return Damaged(request.video.string() + ": no picture of it could be read");
+    if (writer->frames() == 0) {
+      // An index without a picture helps nobody, and the library would list it without a name.
+      fs::remove(file, error);
+      if (totals.ok()) return Damaged(request.video.string() + ": no picture of it could be read");
+    }
+    LV_RETURN_IF_ERROR(totals.status());
     const Status same = CheckUnchanged(request.video, outcome.stamp);
     if (!same.ok()) {
       // Frames of another content lie under this fingerprint: nobody may go on with them.

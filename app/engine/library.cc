@@ -100,12 +100,11 @@ Status MoveAside(const fs::path& file, std::string* moved_to) {
 Status UseWal(SqlDatabase* database) {
   constexpr int kTries = 200;
   constexpr std::chrono::milliseconds kPause(20);
-  Status status = database->Script("PRAGMA journal_mode=WAL");
-  for (int i = 1; i < kTries && status.code() == StatusCode::kResource; ++i) {
+  for (int tries = 1;; ++tries) {
+    Status status = database->Script("PRAGMA journal_mode=WAL");
+    if (status.code() != StatusCode::kResource || tries == kTries) return status;
     std::this_thread::sleep_for(kPause);
-    status = database->Script("PRAGMA journal_mode=WAL");
   }
-  return status;
 }
 
 Result<std::unique_ptr<SqlDatabase>> OpenDatabase(const std::string& path) {

@@ -155,8 +155,7 @@ HWY_INLINE void AddToFloats(const Halves& v, float* to) {
 }
 #endif
 
-constexpr size_t kEight = 8;        // queries whose scores are summed together
-constexpr size_t kBlockTokens = 8;  // whose sums stay in registers meanwhile
+constexpr size_t kEight = 8;  // queries whose scores are summed together
 
 // Scores of four tokens: a and b hold them in pairs, sums of fours.
 HWY_INLINE Halves MergeFour(const Halves* sums) {
@@ -245,9 +244,7 @@ struct HalfTile {
   explicit HalfTile(const SweepTask& t)
       : task(t), width(t.c_width + t.r_width), rows(reinterpret_cast<uint16_t*>(t.tile)), peak(hn::Zero(U16())) {}
 
-  static size_t Steps(const SweepTask& task, size_t n) {
-    return (task.queries / kEight + task.queries % kEight) * (RoundUp(n, kBlockTokens) / kBlockTokens);
-  }
+  static size_t Steps(const SweepTask& task, size_t n) { return StepsOfGroups(task, n, kEight); }
 
   // Not forced inline: SweepRuns is compiled without the fp16 instructions.
   void Put(const CrossAttnRun& run, size_t token, size_t count, size_t row) {
@@ -350,13 +347,8 @@ bool HalfSweep(const SweepTask& task) {
 void PackHalves(const float* q, size_t queries, size_t c_width, size_t r_width, void* to) {
   const size_t width = c_width + r_width;
   auto* out = static_cast<uint16_t*>(to);
-  const size_t eights = queries / kEight * kEight;
   for (size_t i = 0; i < queries; ++i) {
-    for (size_t j = 0; j < width; ++j) {
-      const size_t at =
-          i >= eights ? i * width + j : i / kEight * kEight * width + (j / 4 * kEight + i % kEight) * 4 + j % 4;
-      out[at] = FloatToF16(q[i * width + j]);
-    }
+    for (size_t j = 0; j < width; ++j) out[GroupedAt(i, j, queries, width, kEight, 4)] = FloatToF16(q[i * width + j]);
   }
 }
 

@@ -96,13 +96,24 @@ HWY_INLINE VI32 LoadPairs(const uint8_t* from, size_t at) {
   return hn::LoadU(I32(), reinterpret_cast<const int32_t*>(from + at * 2 * sizeof(int32_t)));
 }
 
+// sums[t] += query . row t: `row` bytes of kTokens rows that follow each other, taken `step` at a time by kLoad, with
+// as many vectors of queries, `vector` bytes each.
+template <VI32 (*kLoad)(const void*), VI32 (*kDot)(VI32, VI32, VI32), size_t kTokens>
+HWY_INLINE void Contract(const uint8_t* HWY_RESTRICT query, size_t vector, const uint8_t* HWY_RESTRICT rows, size_t row,
+                         size_t step, VI32 (&sums)[kTokens]) {
+  for (size_t i = 0; i < row; i += step, query += vector) {
+    const VI32 numbers = LoadI32(query);
+    HWY_UNROLL(8)
+    for (size_t t = 0; t < kTokens; ++t) sums[t] = kDot(sums[t], kLoad(rows + t * row + i), numbers);
+  }
+}
+
 // a0 a1 and b0 b1 become a0+a1 b0+b1, in each two numbers.
 HWY_INLINE VI32 MergeTwo(VI32 a, VI32 b) {
   const VI32 crossed = hn::BitCast(I32(), hn::RotateRight<32>(hn::BitCast(U64(), hn::OddEven(a, b))));
   return hn::Add(hn::OddEven(b, a), crossed);
 }
 
-constexpr size_t kBlockTokens = 8;  // whose scores are summed together
 constexpr float kQueryLimit = 127.0f, kKeyQueryLimit = 2047.0f, kKeyLimit = 4095.0f, kWeightLimit = 255.0f;
 // A latent is stored as itself plus this where a dot product wants it without sign.
 constexpr uint8_t kOffset = 128;
@@ -152,21 +163,16 @@ float Quantise(const float* from, size_t n, float limit, const Put& put) {
 
 void PackBytes(const float* q, size_t queries, size_t c_width, size_t r_width, void* to) {
   const PackedQueries<uint8_t> packed(static_cast<uint8_t*>(to), queries, c_width, r_width);
-  const size_t group = QueryGroup(), grouped = queries / group * group;
-  // Where number j of query i lies among `width`, `unit` numbers side by side.
-  const auto at = [=](size_t i, size_t j, size_t width, size_t unit) {
-    if (i >= grouped) return i * width + j;
-    return i / group * group * width + (j / unit * group + i % group) * unit + j % unit;
-  };
+  const size_t group = QueryGroup();
   for (size_t i = 0; i < queries; ++i) {
     const float* row = q + i * (c_width + r_width);
     int32_t sum = 0;
     const float scale_c = Quantise(row, c_width, kQueryLimit, [&](size_t j, int32_t whole) {
-      WriteAt(packed.c, at(i, j, c_width, 8), static_cast<int8_t>(whole));
+      WriteAt(packed.c, GroupedAt(i, j, queries, c_width, group, 8), static_cast<int8_t>(whole));
       sum += whole;
     });
     const float scale_r = Quantise(row + c_width, r_width, kKeyQueryLimit, [&](size_t j, int32_t whole) {
-      WriteAt(packed.r, at(i, j, r_width, 4), static_cast<int16_t>(whole));
+      WriteAt(packed.r, GroupedAt(i, j, queries, r_width, group, 4), static_cast<int16_t>(whole));
     });
     for (size_t twin = 2 * i; twin < 2 * i + 2; ++twin) {
       WriteAt(packed.scale_c, twin, scale_c);
@@ -203,10 +209,7 @@ struct ByteTile {
     std::fill_n(value_scales, kSweepTile, 0.0f);
   }
 
-  static size_t Steps(const SweepTask& task, size_t n) {
-    const size_t group = QueryGroup();
-    return (task.queries / group + task.queries % group) * (RoundUp(n, kBlockTokens) / kBlockTokens);
-  }
+  static size_t Steps(const SweepTask& task, size_t n) { return StepsOfGroups(task, n, QueryGroup()); }
 
   // Not forced inline: SweepRuns is compiled without the dot products.
   void Put(const CrossAttnRun& run, size_t token, size_t count, size_t row) {
@@ -296,42 +299,20 @@ struct ByteTile {
     }
   }
 
+  const uint8_t* KeyBytes(size_t t) const { return reinterpret_cast<const uint8_t*>(wholes + t * task.r_width); }
+
   // p[group, kSweepTile] at eight tokens from `t` on, of the group of queries that begins with q.
   HWY_INLINE void ScoreGroup(size_t q, size_t t, float* HWY_RESTRICT p) const {
     const F d;
     const I32 di;
     const U64 d64;
-    const size_t lanes = hn::Lanes(d), group = lanes / 2;
-    VI32 c0 = LoadPairs(queries.start, q), c1 = c0, c2 = c0, c3 = c0, c4 = c0, c5 = c0, c6 = c0, c7 = c0;
-    const uint8_t* k = latents + t * task.c_width;
-    const size_t row = task.c_width;
-    const uint8_t* from = queries.c + q * task.c_width;
-    for (size_t i = 0; i < task.c_width; i += 8, from += 8 * group) {
-      const VI32 query = LoadI32(from);
-      c0 = DotBytes(c0, BroadcastEight(k + i), query);
-      c1 = DotBytes(c1, BroadcastEight(k + row + i), query);
-      c2 = DotBytes(c2, BroadcastEight(k + 2 * row + i), query);
-      c3 = DotBytes(c3, BroadcastEight(k + 3 * row + i), query);
-      c4 = DotBytes(c4, BroadcastEight(k + 4 * row + i), query);
-      c5 = DotBytes(c5, BroadcastEight(k + 5 * row + i), query);
-      c6 = DotBytes(c6, BroadcastEight(k + 6 * row + i), query);
-      c7 = DotBytes(c7, BroadcastEight(k + 7 * row + i), query);
-    }
-    VI32 r0 = hn::Zero(di), r1 = r0, r2 = r0, r3 = r0, r4 = r0, r5 = r0, r6 = r0, r7 = r0;
-    const int16_t* w = wholes + t * task.r_width;
-    const size_t wrow = task.r_width;
-    from = queries.r + q * task.r_width * sizeof(int16_t);
-    for (size_t i = 0; i < task.r_width; i += 4, from += 8 * group) {
-      const VI32 query = LoadI32(from);
-      r0 = DotWords(r0, BroadcastEight(w + i), query);
-      r1 = DotWords(r1, BroadcastEight(w + wrow + i), query);
-      r2 = DotWords(r2, BroadcastEight(w + 2 * wrow + i), query);
-      r3 = DotWords(r3, BroadcastEight(w + 3 * wrow + i), query);
-      r4 = DotWords(r4, BroadcastEight(w + 4 * wrow + i), query);
-      r5 = DotWords(r5, BroadcastEight(w + 5 * wrow + i), query);
-      r6 = DotWords(r6, BroadcastEight(w + 6 * wrow + i), query);
-      r7 = DotWords(r7, BroadcastEight(w + 7 * wrow + i), query);
-    }
+    const size_t lanes = hn::Lanes(d);
+    VI32 c[kBlockTokens], r[kBlockTokens];
+    std::fill_n(c, kBlockTokens, LoadPairs(queries.start, q));
+    std::fill_n(r, kBlockTokens, hn::Zero(di));
+    const size_t c_bytes = task.c_width, r_bytes = task.r_width * sizeof(int16_t), vector = lanes * sizeof(float);
+    Contract<BroadcastEight, DotBytes>(queries.c + q * c_bytes, vector, latents + t * c_bytes, c_bytes, 8, c);
+    Contract<BroadcastEight, DotWords>(queries.r + q * r_bytes, vector, KeyBytes(t), r_bytes, 8, r);
     const VF sc = hn::BitCast(d, LoadPairs(queries.scale_c, q));
     const VF sr = hn::Mul(hn::BitCast(d, LoadPairs(queries.scale_r, q)), hn::Set(d, key_scale));
     // Scores of two tokens, side by side for each query.
@@ -340,8 +321,8 @@ struct ByteTile {
       const VF content = hn::Mul(hn::ConvertTo(d, MergeTwo(ca, cb)), hn::Mul(sc, token_scales));
       return hn::BitCast(d64, hn::MulAdd(hn::ConvertTo(d, MergeTwo(ra, rb)), sr, content));
     };
-    const auto p01 = pair(c0, c1, r0, r1, t), p23 = pair(c2, c3, r2, r3, t + 2);
-    const auto p45 = pair(c4, c5, r4, r5, t + 4), p67 = pair(c6, c7, r6, r7, t + 6);
+    const auto p01 = pair(c[0], c[1], r[0], r[1], t), p23 = pair(c[2], c[3], r[2], r[3], t + 2);
+    const auto p45 = pair(c[4], c[5], r[4], r[5], t + 4), p67 = pair(c[6], c[7], r[6], r[7], t + 6);
     StoreQueries(hn::BitCast(d, hn::InterleaveLower(d64, p01, p23)), p);
     StoreQueries(hn::BitCast(d, hn::InterleaveUpper(d64, p01, p23)), p + kSweepTile);
     StoreQueries(hn::BitCast(d, hn::InterleaveLower(d64, p45, p67)), p + 4);
@@ -362,32 +343,16 @@ struct ByteTile {
     const F d;
     const I32 di;
     const size_t bytes = hn::Lanes(d) * sizeof(float);
-    const uint8_t* query = queries.c + q * task.c_width;
-    const uint8_t* k = latents + t * task.c_width;
-    const size_t row = task.c_width;
-    VI32 c0 = hn::Zero(di), c1 = c0, c2 = c0, c3 = c0;
-    for (size_t i = 0; i < row; i += bytes) {
-      const VI32 numbers = LoadI32(query + i);
-      c0 = DotBytes(c0, LoadI32(k + i), numbers);
-      c1 = DotBytes(c1, LoadI32(k + row + i), numbers);
-      c2 = DotBytes(c2, LoadI32(k + 2 * row + i), numbers);
-      c3 = DotBytes(c3, LoadI32(k + 3 * row + i), numbers);
-    }
-    query = queries.r + q * task.r_width * sizeof(int16_t);
-    const auto* w = reinterpret_cast<const uint8_t*>(wholes + t * task.r_width);
-    const size_t wrow = task.r_width * sizeof(int16_t);
-    VI32 r0 = hn::Zero(di), r1 = r0, r2 = r0, r3 = r0;
-    for (size_t i = 0; i < wrow; i += bytes) {
-      const VI32 numbers = LoadI32(query + i);
-      r0 = DotWords(r0, LoadI32(w + i), numbers);
-      r1 = DotWords(r1, LoadI32(w + wrow + i), numbers);
-      r2 = DotWords(r2, LoadI32(w + 2 * wrow + i), numbers);
-      r3 = DotWords(r3, LoadI32(w + 3 * wrow + i), numbers);
-    }
+    VI32 c[4], r[4];
+    std::fill_n(c, 4, hn::Zero(di));
+    std::fill_n(r, 4, hn::Zero(di));
+    const size_t c_bytes = task.c_width, r_bytes = task.r_width * sizeof(int16_t);
+    Contract<LoadI32, DotBytes>(queries.c + q * c_bytes, bytes, latents + t * c_bytes, c_bytes, bytes, c);
+    Contract<LoadI32, DotWords>(queries.r + q * r_bytes, bytes, KeyBytes(t), r_bytes, bytes, r);
     HWY_ALIGN int32_t c_sums[4], r_sums[4];
     const auto add = [](auto x, auto y) HWY_ATTR { return hn::Add(x, y); };
-    FoldFour(di, c0, c1, c2, c3, add, c_sums);
-    FoldFour(di, r0, r1, r2, r3, add, r_sums);
+    FoldFour(di, c[0], c[1], c[2], c[3], add, c_sums);
+    FoldFour(di, r[0], r[1], r[2], r[3], add, r_sums);
     const hn::Full128<float> d4;
     const hn::Full128<int32_t> di4;
     const auto start = hn::Set(di4, ReadAt<int32_t>(queries.start, 2 * q));

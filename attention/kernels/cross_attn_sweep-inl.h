@@ -56,6 +56,13 @@ HWY_INLINE size_t StepsOf3x4(const SweepTask& task, size_t n) {
   return task.queries / kSweepQueryGroup * (RoundUp(n, 4) / 4);
 }
 
+constexpr size_t kBlockTokens = 8;  // whose scores with a group of queries, or with one, are summed together
+
+// Blocks of scores of whole groups of queries, and of each that is left over, with kBlockTokens tokens.
+HWY_INLINE size_t StepsOfGroups(const SweepTask& task, size_t n, size_t group) {
+  return (task.queries / group + task.queries % group) * (RoundUp(n, kBlockTokens) / kBlockTokens);
+}
+
 // Goes through the task's runs tile by tile. `tile` has Put(run, token, count, row), which takes tokens of a run into
 // the tile's rows from `row` on, and Attend(n, next), which attends to its first n rows and calls next.Step() before
 // each block of scores, Steps(task, n) times.

@@ -44,6 +44,13 @@ struct SweepTask {
   size_t mass_stride = 0;        // queries rounded up to kSweepPad
 };
 
+// Where number j of query i (of `width` each) lies where whole groups of queries stand side by side: for a group
+// [width / unit, group, unit]; the queries that are no whole group follow as rows.
+constexpr size_t GroupedAt(size_t i, size_t j, size_t queries, size_t width, size_t group, size_t unit) {
+  if (i >= queries / group * group) return i * width + j;
+  return i / group * group * width + (j / unit * group + i % group) * unit + j % unit;
+}
+
 // Adds up the shares of runs [first, last): mass[run] = sum over queries of run_sum * 2^(run_max - max[q]) * weight[q].
 struct MassTask {
   const float* run_max = nullptr;

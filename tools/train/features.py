@@ -28,13 +28,18 @@ STD = np.array([0.229, 0.224, 0.225], np.float32)
 OUTPUTS = [f"/backbone/encoder/layer.{tap}/Add_1_output_0" for tap in TAPS]
 
 
-def vit_session(path, threads):
+def vit_model(path):
+    """The ONNX file with OUTPUTS for outputs, as bytes."""
     model = onnx.load(path)
     del model.graph.output[:]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in OUTPUTS)
+    return model.SerializeToString()
+
+
+def vit_session(path, threads):
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
-    return ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(vit_model(path), options, providers=["CPUExecutionProvider"])
 
 
 def pixels(path, view):

@@ -329,11 +329,9 @@ def main():
     step, minutes, log = 0, 0.0, []
     average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
     resumed = os.path.exists(ckpt_path)
-    if args.init and args.init.endswith(".safetensors") and not resumed:
-        bridge.load_state_dict(dict(read_back(args.init, average, scales), **taken))
-        average = {k: v.detach().clone() for k, v in bridge.state_dict().items()}
-    elif resumed or args.init:
-        ck = torch.load(ckpt_path if resumed else args.init)
+    if resumed or args.init:
+        published = not resumed and args.init.endswith(".safetensors")
+        ck = dict(model=read_back(args.init, average, scales), head=head.state_dict(), scales=scales) if published else torch.load(ckpt_path if resumed else args.init)
         bridge.load_state_dict(ck["model"] if resumed or not teacher else dict(ck["model"], **taken))
         head.load_state_dict(ck["head"])
         scales = ck["scales"]

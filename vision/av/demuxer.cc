@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -46,10 +45,10 @@ void TakeLogOnce() {
 
 // Whether the file's first box says what kind of MP4 it is (ISO/IEC 14496-12, section 4.3): text and noise of that name
 // do not.
-bool BeginsAsMp4(const std::string& path) {
-  std::array<char, 8> head{};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(head.data(), head.size()) && std::string_view(head.data() + 4, 4) == "ftyp";
+bool BeginsAsMp4(FileSource* file) {
+  std::array<uint8_t, 8> head{};
+  const Result<size_t> got = file->ReadAt(0, head.data(), head.size());
+  return got.ok() && *got == head.size() && std::memcmp(head.data() + 4, "ftyp", 4) == 0;
 }
 
 // Refuses every file or address that a file's content names.
@@ -198,8 +197,7 @@ Status Demuxer::Init(int64_t max_pixels) {
   const int opened = avformat_open_input(&format, name.c_str(), input, nullptr);  // frees `format` on failure
   if (opened < 0) {
     // MP4 and its kin list their pictures in one place, which stands at the end until whoever wrote the file was done.
-    const bool unfinished =
-        last_complaint.find("moov atom not found") != std::string::npos && BeginsAsMp4(file_->path());
+    const bool unfinished = last_complaint.find("moov atom not found") != std::string::npos && BeginsAsMp4(file_.get());
     return Fail(unfinished ? "cut off, or never finished by what recorded it: the list of its pictures is missing"
                            : "not a video, or damaged at its start",
                 opened);

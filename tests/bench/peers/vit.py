@@ -14,11 +14,9 @@ import tempfile
 import time
 
 import numpy as np
-import onnx
-import onnxruntime as ort
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tools", "train"))
-from features import OUTPUTS, vit_session  # noqa: E402
+from features import vit_model, vit_session  # noqa: E402
 from peers import arguments, bench  # noqa: E402
 
 
@@ -42,12 +40,9 @@ def onnx_runtime(path, threads):
 
 def openvino_bf16(path, threads):
     import openvino
-    model = onnx.load(path)
-    del model.graph.output[:]
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in OUTPUTS)
     core = openvino.Core()
     options = {"INFERENCE_PRECISION_HINT": "bf16", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
-    request = core.compile_model(core.read_model(model.SerializeToString()), "CPU", options).create_infer_request()
+    request = core.compile_model(core.read_model(vit_model(path)), "CPU", options).create_infer_request()
     return median_ms(lambda: request.infer({0: PICTURE}))
 
 
