@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/engine/evidence.h"
+#include "app/engine/frame_reading.h"
 #include "app/engine/question.h"
 #include "app/engine/time_text.h"
 #include "app/engine/utf8.h"
@@ -21,6 +22,8 @@ namespace {
 constexpr double kMomentGap_s = 5.0;
 // No moment is shorter, a still's neither.
 constexpr double kShortest = 0.001;
+// What the bridge was taught to say where a question presupposes what is not there.
+constexpr std::string_view kAbsent = "Not in this footage.";
 
 // t_q: the middle of what was named, or its beginning where it has no end.
 double MiddleOf(const TimeSpan& span) { return std::isfinite(span.end) ? (span.start + span.end) / 2.0 : span.start; }
@@ -71,31 +74,104 @@ Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optio
                     "; the last one ends at " + FormatTime(until, 3));
 }
 
-// The words name a time: that is where to look, whatever the pictures are like. The `count` frames nearest to a moment;
-// those within a span, or `frames` where it has none.
-std::vector<size_t> FramesNamed(const Session& session, const TimeSpan& named, size_t count,
-                                std::vector<size_t> frames) {
-  if (named.end <= named.start) return session.FramesNear(named.start, count);
-  std::vector<size_t> within = session.FramesIn(named);
-  return within.empty() ? std::move(frames) : std::move(within);
+// Of frames[order], best first, those that are no nearer than kMomentGap_s to a better one of the same shot; at most
+// `count`.
+std::vector<size_t> Apart(const Session& session, std::span<const size_t> frames, std::span<const size_t> order,
+                          size_t count) {
+  std::vector<size_t> taken;
+  for (const size_t i : order) {
+    if (taken.size() >= count) break;
+    const SessionFrame& frame = session.frames()[frames[i]];
+    const bool near_a_better = std::any_of(taken.begin(), taken.end(), [&](size_t t) {
+      const SessionFrame& better = session.frames()[frames[t]];
+      return better.video == frame.video && better.shot == frame.shot &&
+             std::max(better.start - frame.end, frame.start - better.end) < kMomentGap_s;
+    });
+    if (!near_a_better) taken.push_back(i);
+  }
+  return taken;
 }
 
-// Which frames an answer attends to.
-Result<std::vector<size_t>> ChooseFrames(const Session& session, const ChatPrompt& prompt, const AskOptions& options,
-                                         const std::optional<TimeSpan>& named, double question_time_s, KvCache* kv,
-                                         ThreadPool* pool, const std::stop_token& stop) {
+// 0 .. scores.size() - 1, the best score first, equal ones in order.
+std::vector<size_t> ByScore(std::span<const double> scores) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  return order;
+}
+
+// Of the frames of a search or a question, how many of the best by their vectors the caption head reads.
+constexpr size_t kReadAgain = 64;
+
+// 0 .. frames.size() - 1, those that fit `words` best first, `scores` being ScoreFrames of a prompt with these words.
+// Where the model has retrieval heads and a caption head, the best are read again: what is added to their scores
+// (cosines) is how much less likely the caption head finds the words of this frame than of the likeliest, in the units
+// in which the retrieval heads were trained; what was not read stays behind what was.
+Result<std::vector<size_t>> Rank(const Session& session, std::string_view words, std::span<const size_t> frames,
+                                 const std::stop_token& stop, ThreadPool* pool, std::vector<double>* scores) {
+  std::vector<size_t> order = ByScore(*scores);
+  const BridgeWeights& bridge = session.bridge();
+  if (!bridge.config.retrieval || !bridge.caption_head) return order;
+  const size_t count = std::min(kReadAgain, order.size());
+  std::vector<size_t> read;
+  for (size_t k = 0; k < count; ++k) read.push_back(frames[order[k]]);
+  LV_ASSIGN_OR_RETURN(const std::vector<double> fits, session.Fit(words, read, pool, stop));
+  const double likeliest = *std::max_element(fits.begin(), fits.end());
+  for (size_t k = 0; k < count; ++k) {
+    (*scores)[order[k]] += (fits[k] - likeliest) / static_cast<double>(bridge.retrieval_scale);
+  }
+  double last = (*scores)[order.front()];
+  for (size_t k = 0; k < count; ++k) last = std::min(last, (*scores)[order[k]]);
+  for (size_t k = count; k < order.size(); ++k) (*scores)[order[k]] = std::min((*scores)[order[k]], last);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return (*scores)[a] > (*scores)[b]; });
+  return order;
+}
+
+// The frames that a question looks at one by one, those that fit it best first.
+struct Candidates {
+  std::vector<size_t> frames;    // session indices
+  std::vector<size_t> attended;  // all that were attended to together before, in order; empty under focus
+  std::vector<double> masses;    // the share of attention that each of these got
+};
+
+// `named`: a time in the question's words says where to look, whatever the pictures are like: the frame shown then, and
+// of its shot the nearest.
+Result<Candidates> FindCandidates(const Session& session, std::string_view words, const ChatPrompt& prompt,
+                                  const AskOptions& options, const std::optional<TimeSpan>& named,
+                                  double question_time_s, KvCache* kv, ThreadPool* pool, const std::stop_token& stop) {
+  Candidates found;
   LV_ASSIGN_OR_RETURN(std::vector<size_t> frames, FramesAsked(session, options.at));
   const auto count = static_cast<size_t>(options.focus_frames);
-  if (options.scope == Scope::kAll || frames.size() <= count) return frames;
-  if (!options.at && named) {
-    frames = FramesNamed(session, *named, count, std::move(frames));
-    if (frames.size() <= count) return frames;
+  std::vector<double> scores;
+  std::vector<size_t> order;
+  if (options.scope == Scope::kAll) {
+    LV_ASSIGN_OR_RETURN(scores, ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop));
+    found.attended = frames;
+    found.masses = scores;
+  } else {
+    if (!options.at && named) {
+      if (named->end <= named->start) {
+        const SessionFrame shown = session.frames()[session.FramesNear(named->start, 1).front()];
+        frames = session.FramesNear(named->start, count);
+        std::erase_if(frames, [&](size_t f) {
+          return session.frames()[f].video == shown.video && session.frames()[f].shot != shown.shot;
+        });
+        for (const size_t f : frames) scores.push_back(-AwayFrom(session.frames()[f], named->start));
+      } else if (std::vector<size_t> within = session.FramesIn(*named); !within.empty()) {
+        frames = std::move(within);
+      }
+    }
+    if (frames.size() == 1) return Candidates{std::move(frames), {}, {}};
+    if (scores.empty()) {
+      LV_ASSIGN_OR_RETURN(scores, ScoreFrames(session, prompt, frames, question_time_s, kv, pool, stop));
+      if (frames.size() > count) {
+        LV_ASSIGN_OR_RETURN(order, Rank(session, words, frames, stop, pool, &scores));
+      }
+    }
   }
-  LV_ASSIGN_OR_RETURN(const std::vector<double> scores,
-                      ScoreFrames(session, prompt, frames, question_time_s, kv, pool, stop));
-  std::vector<size_t> best;
-  for (const size_t i : BestFrames(scores, count)) best.push_back(frames[i]);
-  return best;
+  if (order.empty()) order = ByScore(scores);
+  for (const size_t i : Apart(session, frames, order, count)) found.frames.push_back(frames[i]);
+  return found;
 }
 
 // The question's own prompt, or one that begins with the latest turns that together stay within kMaxHistory bytes, so
@@ -122,7 +198,7 @@ Result<ChatPrompt> PromptFor(const TextPart& text, std::string_view question, co
 std::vector<Evidence> LookedAt(const Session& session, std::span<const size_t> frames,
                                const std::vector<double>& masses) {
   std::vector<Evidence> looked;
-  for (size_t i = 0; i < frames.size() && i < masses.size(); ++i) {
+  for (size_t i = 0; i < frames.size(); ++i) {
     const SessionFrame& frame = session.frames()[frames[i]];
     looked.push_back({session.videos()[frame.video].name, frame.start, frame.end, masses[i]});
   }
@@ -132,7 +208,7 @@ std::vector<Evidence> LookedAt(const Session& session, std::span<const size_t> f
 std::vector<Evidence> EvidenceOf(const Session& session, std::span<const size_t> frames,
                                  const std::vector<double>& masses, const std::optional<TimeSpan>& at) {
   std::vector<FrameMass> table;
-  for (size_t i = 0; i < frames.size() && i < masses.size(); ++i) {
+  for (size_t i = 0; i < frames.size(); ++i) {
     const SessionFrame& frame = session.frames()[frames[i]];
     // Frames between which others were left out do not touch, whatever shot they are of.
     const bool follows = i > 0 && frames[i] == frames[i - 1] + 1;
@@ -146,18 +222,30 @@ std::vector<Evidence> EvidenceOf(const Session& session, std::span<const size_t>
   return evidence;
 }
 
-// How likely the answer does not deny: one that does begins with one of two words, as the bridge was taught ("No, there
-// is no dog.", "Not in this footage.").
-double ShareNotDenied(const Tokenizer& tokenizer, std::span<const float> logits) {
-  const double top = *std::max_element(logits.begin(), logits.end());
-  double all = 0.0;
-  for (const float x : logits) all += std::exp(x - top);
-  double denied = 0.0;
-  for (const char* word : {"No", "Not"}) {
-    const std::vector<int32_t> ids = tokenizer.Encode(word);
-    if (!ids.empty()) denied += std::exp(logits[static_cast<size_t>(ids.front())] - top);
+// What the answer drew on: the frames that show what was asked about, each as surely as it does, together as surely as
+// the chosen one does; where none does, the one that the denial came from, as surely as it denies.
+void Attribute(const Session& session, const Candidates& candidates, std::span<const double> shown, size_t chosen,
+               const std::optional<TimeSpan>& at, Answer* answer) {
+  const bool found = shown[chosen] >= kShown;
+  double sum = 0.0;
+  for (const double s : shown) sum += s >= kShown ? s : 0.0;
+  std::vector<std::pair<size_t, double>> table;  // session frame, weight
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const double of_found = shown[i] >= kShown ? shown[i] / sum * shown[chosen] : 0.0;
+    const double of_denied = i == chosen ? 1.0 - shown[i] : 0.0;
+    table.emplace_back(candidates.frames[i], found ? of_found : of_denied);
   }
-  return std::clamp(1.0 - denied / all, 0.0, 1.0);
+  std::sort(table.begin(), table.end());
+  std::vector<size_t> frames;
+  std::vector<double> weights;
+  for (const auto& [frame, weight] : table) {
+    frames.push_back(frame);
+    weights.push_back(weight);
+  }
+  answer->looked = candidates.attended.empty() ? LookedAt(session, frames, weights)
+                                               : LookedAt(session, candidates.attended, candidates.masses);
+  // An answer that nothing of the kind is there drew on no moment.
+  if (answer->text != kAbsent) answer->evidence = EvidenceOf(session, frames, weights, at);
 }
 
 // Reads the rest of the prompt and writes the answer.
@@ -234,8 +322,6 @@ Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt
 
 namespace {
 
-// What the bridge was taught to say where a question presupposes what is not there.
-constexpr std::string_view kAbsent = "Not in this footage.";
 // A moment that fits an event this much worse than the best one, in share of the best score, is no answer to "when".
 constexpr double kNearlyAsGood = 0.85;
 
@@ -400,7 +486,11 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   if (plan.general && session.bridge().caption_head) {
     if (frames.empty()) {
       LV_ASSIGN_OR_RETURN(frames, FramesAsked(session, options.at));
-      if (!options.at && named) frames = FramesNamed(session, *named, 1, std::move(frames));
+      if (!options.at && named) {
+        std::vector<size_t> there =
+            named->end <= named->start ? session.FramesNear(named->start, 1) : session.FramesIn(*named);
+        if (!there.empty()) frames = std::move(there);
+      }
     }
     LV_RETURN_IF_ERROR(AnswerByCaptions(session, frames, options, job, &answer));
     return Say(std::move(answer), ready, on_text);
@@ -408,15 +498,22 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(session.text(), plan.prompt, options, true));
   const double question_time_s = named ? MiddleOf(*named) : 0.0;
   KvCache kv;
-  if (frames.empty()) {
-    LV_ASSIGN_OR_RETURN(frames, ChooseFrames(session, prompt, options, named, question_time_s, &kv, pool, job.stop));
+  Candidates candidates{std::move(frames), {}, {}};
+  if (candidates.frames.empty()) {
+    LV_ASSIGN_OR_RETURN(
+        candidates, FindCandidates(session, plan.prompt, prompt, options, named, question_time_s, &kv, pool, job.stop));
   }
-  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
+  std::vector<double> shown;
+  size_t chosen = 0;
+  if (candidates.frames.size() > 1) {
+    LV_ASSIGN_OR_RETURN(shown, ReadAlone(session, prompt, candidates.frames, question_time_s, &kv, pool, job.stop));
+    chosen = ChooseFrame(shown);
+  }
+  LV_ASSIGN_OR_RETURN(const auto cross,
+                      session.Attend(std::span(&candidates.frames[chosen], 1), question_time_s, pool));
   LV_RETURN_IF_ERROR(Write(session.text(), prompt, &kv, cross.get(), options, ready, job, on_text, pool, &answer));
-  const std::vector<double> masses = cross->Evidence();
-  answer.looked = LookedAt(session, frames, masses);
-  // An answer that nothing of the kind is there drew on no moment.
-  if (answer.text != kAbsent) answer.evidence = EvidenceOf(session, frames, masses, options.at);
+  if (shown.empty()) shown = {answer.in_footage};
+  Attribute(session, candidates, shown, chosen, options.at, &answer);
   return answer;
 }
 
@@ -432,28 +529,6 @@ Result<Answer> AnswerPlain(const TextPart& text, std::string_view question, cons
   return answer;
 }
 
-namespace {
-
-// Of a search's frames, how many of the best by their vectors the caption head reads.
-constexpr size_t kReadAgain = 64;
-
-// Adds to the scores (cosines) of frames[best] what the caption head thinks of the words: how much less likely it finds
-// them of this frame than of the likeliest, in the units in which the retrieval heads were trained.
-Status ReadAgain(const Session& session, std::string_view words, std::span<const size_t> frames,
-                 std::span<const size_t> best, const JobContext& job, ThreadPool* pool, std::vector<double>* scores) {
-  std::vector<size_t> read;
-  read.reserve(best.size());
-  for (const size_t i : best) read.push_back(frames[i]);
-  LV_ASSIGN_OR_RETURN(const std::vector<double> fits, session.Fit(words, read, pool, job.stop));
-  const double likeliest = *std::max_element(fits.begin(), fits.end());
-  for (size_t i = 0; i < best.size(); ++i) {
-    (*scores)[best[i]] += (fits[i] - likeliest) / static_cast<double>(session.bridge().retrieval_scale);
-  }
-  return Status::Ok();
-}
-
-}  // namespace
-
 Result<SearchResult> SearchIn(const Session& session, std::string_view words, const SearchOptions& options,
                               const JobContext& job, ThreadPool* pool) {
   LV_RETURN_IF_ERROR(CheckWords(words, "what to look for"));
@@ -462,31 +537,12 @@ Result<SearchResult> SearchIn(const Session& session, std::string_view words, co
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, words, true));
   KvCache kv;
   LV_ASSIGN_OR_RETURN(std::vector<double> scores, ScoreFrames(session, prompt, frames, 0.0, &kv, pool, job.stop));
-  std::vector<size_t> order(frames.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto by_score = [&](size_t a, size_t b) { return scores[a] > scores[b]; };
-  std::stable_sort(order.begin(), order.end(), by_score);
-  if (session.bridge().config.retrieval && session.bridge().caption_head) {
-    const size_t read = std::min(kReadAgain, order.size());
-    LV_RETURN_IF_ERROR(ReadAgain(session, words, frames, std::span(order).first(read), job, pool, &scores));
-    std::stable_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(read), by_score);
-    // What was not read stays behind what was.
-    const double last = scores[order[read - 1]];
-    for (size_t i = read; i < order.size(); ++i) scores[order[i]] = std::min(scores[order[i]], last);
-  }
+  LV_ASSIGN_OR_RETURN(const std::vector<size_t> order, Rank(session, words, frames, job.stop, pool, &scores));
 
   SearchResult result;
   result.trained_heads = session.bridge().config.retrieval.has_value();
-  std::vector<SessionFrame> taken;
-  for (const size_t i : order) {
-    if (result.moments.size() >= static_cast<size_t>(options.limit)) break;
+  for (const size_t i : Apart(session, frames, order, static_cast<size_t>(options.limit))) {
     const SessionFrame& frame = session.frames()[frames[i]];
-    const bool near_a_better = std::any_of(taken.begin(), taken.end(), [&](const SessionFrame& better) {
-      return better.video == frame.video && better.shot == frame.shot &&
-             std::max(better.start - frame.end, frame.start - better.end) < kMomentGap_s;
-    });
-    if (near_a_better) continue;
-    taken.push_back(frame);
     const TimeSpan shown = Within(options.at, {frame.start, std::max(frame.end, frame.start + kShortest)});
     result.moments.push_back({session.videos()[frame.video].name, shown.start, shown.end, scores[i]});
   }

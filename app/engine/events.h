@@ -17,7 +17,10 @@ struct Evidence {
   std::string video;  // the path as given by the caller
   double start = 0.0;
   double end = 0.0;
-  double weight = 0.0;  // share of the attention that went to frames rather than to the sinks, 0..1
+  // 0..1. Of an answer from pictures: how surely this moment alone shows what was asked about, all evidence together as
+  // surely as the best. Of frames looked at all together: the share of attention, the sinks having the rest. Of a
+  // search for a time: the moment's score.
+  double weight = 0.0;
 };
 
 // The cache that a question was answered from; `bytes` were allocated, not computed.
@@ -42,7 +45,7 @@ struct Answer {
   // by denying it; 0 without a video.
   double in_footage = 0.0;
   std::vector<Evidence> evidence;  // at most 8, best first; empty where nothing stood out or no video was given
-  std::vector<Evidence> looked;    // every frame that was attended to, by (video, time), with its share of attention
+  std::vector<Evidence> looked;    // every frame that was attended to, by (video, time)
   CacheStats cache;
   AskTimes time;
   double read_until_s = 0.0;  // how far the least finished video had been read (its end where all are)

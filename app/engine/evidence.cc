@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace longview {
 namespace {
@@ -48,17 +47,6 @@ std::vector<EvidenceSpan> MergeEvidence(std::span<const FrameMass> frames, const
   if (spans.size() > options.limit) spans.resize(options.limit);
   for (EvidenceSpan& span : spans) span.weight = std::clamp(span.weight, 0.0, 1.0);
   return spans;
-}
-
-std::vector<size_t> BestFrames(std::span<const double> masses, size_t count) {
-  std::vector<size_t> order(masses.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  count = std::min(count, order.size());
-  const auto better = [&](size_t a, size_t b) { return masses[a] != masses[b] ? masses[a] > masses[b] : a < b; };
-  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(), better);
-  order.resize(count);
-  std::sort(order.begin(), order.end());
-  return order;
 }
 
 }  // namespace longview

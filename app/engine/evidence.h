@@ -3,7 +3,6 @@
 #define LONGVIEW_APP_ENGINE_EVIDENCE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -37,9 +36,6 @@ struct EvidenceOptions {
 // Frames in order of (video, time). Neighbouring hot frames of one shot become one span whose weight is their sum;
 // spans come best first, equal weights in order of time. Empty where nothing stands out.
 std::vector<EvidenceSpan> MergeEvidence(std::span<const FrameMass> frames, const EvidenceOptions& options = {});
-
-// The `count` frames of the highest mass as indices in ascending order; ties go to the earlier frame.
-std::vector<size_t> BestFrames(std::span<const double> masses, size_t count);
 
 }  // namespace longview
 

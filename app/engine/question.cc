@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/engine/question_words.h"
 #include "app/engine/time_text.h"
 
 namespace longview {
@@ -27,29 +28,9 @@ constexpr std::array<std::string_view, 24> kFootage = {"in",      "the",       "
                                                        "moment",  "here",      "there", "shown",   "about", "whole",
                                                        "it",      "what",      "me",    "briefly", "a",     "please"};
 
-struct Word {
-  std::string lower;
-  size_t begin = 0;  // in the question
-};
+using Word = QuestionWord;
 
 bool IsSpace(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-
-std::vector<Word> Words(std::string_view text) {
-  std::vector<Word> words;
-  for (size_t i = 0; i < text.size();) {
-    while (i < text.size() && IsSpace(text[i])) ++i;
-    const size_t begin = i;
-    while (i < text.size() && !IsSpace(text[i])) ++i;
-    if (i == begin) break;
-    Word word{std::string(text.substr(begin, i - begin)), begin};
-    for (char& c : word.lower) {
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    while (!word.lower.empty() && (word.lower.back() == '?' || word.lower.back() == ',')) word.lower.pop_back();
-    words.push_back(std::move(word));
-  }
-  return words;
-}
 
 template <size_t N>
 bool IsOneOf(std::string_view word, const std::array<std::string_view, N>& words) {
@@ -180,7 +161,7 @@ bool AsksWhatHappens(std::vector<Word> words) {
 QuestionPlan PlanQuestion(std::string_view question) {
   QuestionPlan plan;
   plan.prompt = std::string(question);
-  const std::vector<Word> words = Words(question);
+  const std::vector<Word> words = WordsOf(question);
   if (const size_t event = EventOfWhen(words); event > 0) {
     plan.kind = QuestionPlan::Kind::kWhen;
     plan.event = Rest(question, words, event);
@@ -198,8 +179,8 @@ QuestionPlan PlanQuestion(std::string_view question) {
     const std::string rest = WithoutTime(words, question);
     if (!rest.empty()) plan.prompt = rest;
   }
-  plan.general = AsksWhatHappens(Words(plan.prompt));
-  if (plan.general) plan.prompt = kWhatHappens;
+  plan.general = AsksWhatHappens(WordsOf(plan.prompt));
+  plan.prompt = plan.general ? std::string(kWhatHappens) : InTrainedWords(plan.prompt);
   return plan;
 }
 

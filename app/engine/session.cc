@@ -12,6 +12,12 @@
 
 namespace longview {
 
+double AwayFrom(const SessionFrame& frame, double time_s) {
+  if (time_s < frame.start) return frame.start - time_s;
+  if (time_s < frame.end || time_s == frame.start) return 0.0;
+  return std::max(time_s - frame.end, 1e-9);
+}
+
 Result<std::shared_ptr<const Session>> Session::Load(Parts parts, std::vector<SessionVideo> videos,
                                                      const CacheOptions& options, const std::stop_token& stop) {
   LV_ASSIGN_OR_RETURN(CachePlan plan, PlanCache(*parts.bridge, videos, options, stop));
@@ -135,9 +141,7 @@ std::vector<size_t> Session::FramesNear(double time_s, size_t count) const {
   std::vector<std::pair<double, size_t>> order;
   order.reserve(frames_.size());
   for (size_t i = 0; i < frames_.size(); ++i) {
-    const double before = frames_[i].start - time_s;
-    const double after = time_s - frames_[i].end;
-    order.push_back({std::max({before, after, 0.0}), i});
+    order.push_back({AwayFrom(frames_[i], time_s), i});
   }
   std::sort(order.begin(), order.end());
   order.resize(std::min(count, order.size()));

@@ -37,6 +37,10 @@ struct SessionFrame {
   bool shot_start = false;  // first kept frame of its shot
 };
 
+// How far a frame is from being shown at a time, in seconds: 0 from its start up to its end, at which the next one is
+// shown.
+double AwayFrom(const SessionFrame& frame, double time_s);
+
 // Gives every kept frame of a video, in order, its frame tokens [tokens, d_v]: what mode states keeps and no index
 // holds.
 using StatesSink = std::function<Status(size_t frame, const float* states)>;

@@ -67,6 +67,11 @@ Status TextDecoder::CheckCall(const ForwardCall& call, const KvCache& cache) con
   if (call.capture_layer > static_cast<int>(config_.layers)) {
     return InvalidArgument("the text decoder has no layer " + std::to_string(call.capture_layer) + " to capture");
   }
+  if (!call.entering.empty() &&
+      (call.from_layer > config_.layers || call.entering.size() != call.tokens.size() * config_.width)) {
+    return InvalidArgument("the text decoder was given " + std::to_string(call.entering.size()) +
+                           " numbers to go on from at layer " + std::to_string(call.from_layer));
+  }
   for (const int32_t token : call.tokens) {
     if (token < 0 || static_cast<size_t>(token) >= config_.vocabulary) {
       return InvalidArgument("token " + std::to_string(token) + " is outside the vocabulary of " +
@@ -130,15 +135,17 @@ Status TextDecoder::RunChunk(const ForwardCall& call, size_t first, size_t rows,
                              Scratch* scratch, ForwardResult* result, ThreadPool* pool) const {
   const size_t position = cache->length();
   float* hidden = scratch->hidden.data();
-  for (size_t i = 0; i < rows; ++i) {
+  const bool goes_on = !call.entering.empty();
+  for (size_t i = 0; i < rows && !goes_on; ++i) {
     embedding_.CopyRow(static_cast<size_t>(call.tokens[first + i]), hidden + i * config_.width);
   }
+  if (goes_on) std::copy_n(call.entering.data() + first * config_.width, rows * config_.width, hidden);
   const size_t hook_row = call.hook_from > position ? std::min(call.hook_from - position, rows) : 0;
   const auto capture = [&](size_t layer) {
     if (call.capture_layer != static_cast<int>(layer)) return;
     result->captured.insert(result->captured.end(), hidden, hidden + rows * config_.width);
   };
-  for (size_t layer = 0; layer < end_layer; ++layer) {
+  for (size_t layer = goes_on ? call.from_layer : 0; layer < end_layer; ++layer) {
     if (call.stop.stop_requested()) return Cancelled();
     capture(layer);
     if (call.hook != nullptr && hook_row < rows) {

@@ -49,6 +49,11 @@ struct ForwardCall {
   // In [0, layers]: also give the hidden states that enter this layer (`layers`: that leave the last, before the final
   // norm), before the hook acts on them. -1: none.
   int capture_layer = -1;
+  // Not empty: the states [tokens, width] that entered layer `from_layer` when these tokens were last read into this
+  // cache at this place; the layers below are not computed again, for they see no video. What was read is forgotten
+  // with Truncate before, and nothing else may have been read since.
+  std::span<const float> entering = {};
+  size_t from_layer = 0;
   // Asked between layers; a stop gives kCancelled.
   std::stop_token stop = {};
 };

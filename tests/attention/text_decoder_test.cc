@@ -157,6 +157,30 @@ TEST(TextDecoderTest, CaptureIsWhatEntersALayerBeforeTheHook) {
   EXPECT_FALSE(decoder->HiddenStates(tokens, 4, nullptr).ok());
 }
 
+TEST(TextDecoderTest, GoesOnFromWhatEnteredALayer) {
+  const auto decoder = Load(TinyDecoder());
+  const std::vector<int32_t> tokens = SomeTokens(12);
+  KvCache cache;
+  ASSERT_TRUE(decoder->Forward({.tokens = std::span(tokens).first(10)}, &cache, nullptr).ok());
+  ForwardCall call{.tokens = std::span(tokens).subspan(10), .capture_layer = 1};
+  const auto plain = decoder->Forward(call, &cache, nullptr);
+  ASSERT_TRUE(plain.ok());
+  // The hook acts above layer 0 only: what stands below is as it was read without it.
+  AddingHook hook(0.5f);
+  cache.Truncate(10);
+  ForwardCall on{.tokens = call.tokens, .hook = &hook, .entering = plain->captured, .from_layer = 1};
+  const auto hooked = decoder->Forward(on, &cache, nullptr);
+  ASSERT_TRUE(hooked.ok());
+  EXPECT_EQ(hook.calls, (std::vector<std::pair<int, size_t>>{{1, 2}, {2, 2}}));
+  EXPECT_GT(Compare(hooked->logits, plain->logits).max_error, 1e-2);
+  cache.Truncate(10);
+  on.hook = nullptr;
+  const auto again = decoder->Forward(on, &cache, nullptr);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->logits, plain->logits);
+  EXPECT_EQ(cache.length(), 12u);
+}
+
 TEST(TextDecoderTest, FailuresLeaveTheCacheAsItWas) {
   const auto decoder = Load(TinyDecoder());
   const std::vector<int32_t> tokens = SomeTokens(580);
@@ -178,6 +202,9 @@ TEST(TextDecoderTest, FailuresLeaveTheCacheAsItWas) {
   EXPECT_NE(fails({.tokens = foreign}, StatusCode::kInvalidArgument).find("300"), std::string::npos);
   fails({.tokens = negative}, StatusCode::kInvalidArgument);
   fails({.tokens = tokens, .capture_layer = 4}, StatusCode::kInvalidArgument);
+  const std::vector<float> states(3 * 32);
+  fails({.tokens = std::span(tokens).first(2), .entering = states, .from_layer = 1}, StatusCode::kInvalidArgument);
+  fails({.tokens = std::span(tokens).first(3), .entering = states, .from_layer = 4}, StatusCode::kInvalidArgument);
   const std::vector<int32_t> long_text = SomeTokens(591);
   EXPECT_NE(fails({.tokens = long_text}, StatusCode::kOutOfRange).find("600"), std::string::npos);
   EXPECT_TRUE(decoder->Forward({.tokens = std::span(long_text).first(590)}, &cache, nullptr).ok());

@@ -216,6 +216,7 @@ def main():
     ap.add_argument("--critic-pace", type=float, default=0.3, help="the learning rate of self-critical training, of --lr")
     ap.add_argument("--critic-likelihood", type=float, default=0.1, help="weight of people's captions beside the reward: what is likely stays so, for search")
     ap.add_argument("--init", help="a bridge whose encoder to go on from")
+    ap.add_argument("--keep", help="a teacher to go on from, whose encoder and compression stay as they are")
     ap.add_argument("--pictures", type=int, default=32)
     ap.add_argument("--lr", type=float, default=1e-3)
     ap.add_argument("--share", type=float, default=0.5, help="of the patches read in a step")
@@ -247,6 +248,8 @@ def main():
             for part in ("encoder", "compress"):
                 net[part].load_state_dict({k[len(part) + 1:]: v for k, v in ck["model"].items() if k.startswith(part + ".")})
             net["head"].load_state_dict(ck["head"])
+        if args.keep:
+            net.load_state_dict({k: v.float() for k, v in torch.load(args.keep)["average"].items()})
         average = {k: v.detach().clone() for k, v in net.state_dict().items()}
     print(f"{len(told.tokens)} tokens, {sum(p.numel() for p in net['teacher'].parameters())} parameters of the teacher", flush=True)
 
@@ -281,9 +284,17 @@ def main():
         return learned, torch.optim.AdamW([dict(params=[p for p in learned if p.ndim >= 2], weight_decay=0.05),
                                            dict(params=[p for p in learned if p.ndim < 2], weight_decay=0.0)], lr=args.lr, betas=(0.9, 0.98), fused=True)
 
-    rng, order, fixed = random.Random(step), [], None
-    learned, opt = optimizer(net)
+    def latents_of_all():
+        net.load_state_dict(average)
+        net.eval()
+        with torch.no_grad():
+            return photographs.of(lambda view: torch.cat([latents(some) for some in view.split(100)]).half())
+
+    rng, order = random.Random(step), []
+    fixed = latents_of_all() if args.keep else None
+    learned, opt = optimizer(net["teacher"] if args.keep else net)
     scorer = metrics.Cider({n: captions[n] for n in lists["train"]})
+    by_reward = False
     running, last = {}, minutes  # of the loss and, by critic, of the reward
     net.train()
     while minutes < args.minutes + args.critic_minutes:
@@ -291,11 +302,8 @@ def main():
         critic = minutes >= args.minutes
         if critic:
             pace = args.critic_pace * (1.05 - (minutes - args.minutes) / args.critic_minutes)
-            if fixed is None:
-                net.load_state_dict(average)
-                net.eval()
-                with torch.no_grad():
-                    fixed = photographs.of(lambda view: torch.cat([latents(some) for some in view.split(100)]).half())
+            if not by_reward:
+                by_reward, fixed = True, latents_of_all()
                 learned, opt = optimizer(net["teacher"])
         else:
             pace = min(1.0, (step + 1) / 100, 0.05 + 1.9 * (1.0 - minutes / args.minutes))
@@ -306,7 +314,7 @@ def main():
         picked, order = order[:args.pictures], order[args.pictures:]
         rows = torch.tensor(picked)
         cut = rng.choices([128, 64, 32], [0.7, 0.18, 0.12])[0]
-        if critic:
+        if fixed:
             c = fixed.take(rng, picked)[..., :cut]
             c = c[:, torch.randperm(c.shape[1])[:rng.randint(c.shape[1] // 3, c.shape[1])]]
         else:
@@ -332,7 +340,8 @@ def main():
             read, target = told.batch(texts)
             loss = F.cross_entropy(net["teacher"].logits(net["teacher"].read(read, c)).flatten(0, 2), target.flatten(), label_smoothing=0.05)
             value = float(loss.detach())
-            loss = loss + WORDS * word_loss(net["head"], c, targets[rows])
+            if not fixed:
+                loss = loss + WORDS * word_loss(net["head"], c, targets[rows])
         opt.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(learned, 1.0)

@@ -85,13 +85,5 @@ TEST(Evidence, AtMostEightBestFirstAndNeverWithoutLength) {
   }
 }
 
-TEST(Evidence, BestFramesAreInOrderAndTiesGoToTheEarlier) {
-  const std::vector<double> masses = {0.1, 0.5, 0.5, 0.9, 0.5};
-  EXPECT_EQ(BestFrames(masses, 3), (std::vector<size_t>{1, 2, 3}));
-  EXPECT_EQ(BestFrames(masses, 99).size(), 5u);
-  EXPECT_TRUE(BestFrames(masses, 0).empty());
-  EXPECT_TRUE(BestFrames({}, 3).empty());
-}
-
 }  // namespace
 }  // namespace longview

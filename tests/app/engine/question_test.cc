@@ -74,9 +74,9 @@ TEST(Question, ATimeAloneIsAskedInTheTrainedWords) {
 TEST(Question, ATimeIsLeftOutOfThePrompt) {
   const std::pair<const char*, const char*> cases[] = {
       {"What color is the car at 12:40?", "What color is the car?"},
-      {"Is there a dog around 1 hour 20 minutes?", "Is there a dog?"},
+      {"Is there a dog around 1 hour 20 minutes?", "Is there a dog in the picture?"},
       {"At 12:40, what is the man doing?", "What is the man doing?"},
-      {"Who is in the picture between 1:00 and 2:00", "Who is in the picture?"},
+      {"Who is in the picture between 1:00 and 2:00", "Who or what is in the picture?"},
       {"What is the man at the table doing?", "What is the man at the table doing?"},
       {"What is the man doing at 12:40 with the dog?", "What is the man doing at 12:40 with the dog?"},
       {"At 12:40?", "At 12:40?"},
@@ -85,6 +85,35 @@ TEST(Question, ATimeIsLeftOutOfThePrompt) {
     const QuestionPlan plan = PlanQuestion(question);
     EXPECT_EQ(plan.kind, Kind::kPlain) << question;
     EXPECT_EQ(plan.prompt, prompt) << question;
+  }
+}
+
+TEST(Question, WhatTheBridgeWasTaughtIsAskedInItsWords) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"Is there a dog?", "Is there a dog in the picture?"},
+      {"Is there a dog in this video?", "Is there a dog in the picture?"},
+      {"Are there any dogs in the clip?", "Is there a dog in the picture?"},
+      {"Are there any people here?", "Is there a person in the picture?"},
+      {"is there any snow", "Is there snow in the picture?"},
+      {"Are there any red buses?", "Is there a red bus in the picture?"},
+      {"Can you see an old man?", "Is there an old man in the picture?"},
+      {"Does the video show a boat?", "Is there a boat in the picture?"},
+      {"Is the horse in this film?", "Is there a horse in the picture?"},
+      {"How many men can you see?", "How many men are there?"},
+      {"How many big dogs are in the video?", "How many big dogs are there?"},
+      {"Who is in the video?", "Who or what is in the picture?"},
+      {"Who's there?", "Who or what is in the picture?"},
+      {"Where was this filmed?", "Where is this?"},
+      {"Where are we in this clip?", "Where is this?"},
+      {"What's the man doing?", "What is the man doing?"},
+      {"What colour is the car in the video?", "What color is the car?"},
+      {"Is the man wearing a hat in this scene?", "Is the man wearing a hat?"},
+  };
+  for (const auto& [question, prompt] : cases) EXPECT_EQ(PlanQuestion(question).prompt, prompt) << question;
+  for (const char* question :
+       {"Is there a dog in the snow?", "Are there any?", "How many?", "How many men carry a bag?", "Who is the man?",
+        "Where is the dog?", "Is it Anna?", "Can you see?", "Does the video show", "What does Bob's dog do?"}) {
+    EXPECT_EQ(PlanQuestion(question).prompt, question) << question;
   }
 }
 
