@@ -224,7 +224,7 @@ void Parser::AddAsk() {
   AddPaths(app, "VIDEO", "Videos or pictures, and the question last");
   AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");
   AddParsed<Scope>(app, "--scope", &args_.scope, ParseScope, "focus|all",
-                   "Attend to the best moments, or to everything (default: focus)");
+                   "Look at the moments that fit the words, or at those that stand out of everything (default: focus)");
   AddCache(app);
   AddSampling(app);
   AddBudget(app);

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Long tapes made of the dev photographs, five seconds each, through the product's own binary: searching, telling when, needles.
 
-    tapes.py --binary build/release/bin/longview --data ../shared/data --work WORK [--only search,when,at,needle] [--count 720] [--every 1] [--out FILE.json]
+    tapes.py --binary build/release/bin/longview --data ../shared/data --work WORK [--only search,when,at,several,needle] [--count 720] [--every 1] [--out FILE.json]
 
 search   an hour of 720 pictures: is the picture of a caption the first moment that `search` gives for it, among the first five, ten?
 when     ten-minute tapes: "When can we see ...?" answered by a time within the picture's shot
 at       ten-minute tapes: a question about a named time, against the same question asked of the picture alone
+several  twelve pictures asked about at once: what one of them alone shows, and what none does; and whether the answer changes where the
+         picture that is its best evidence is taken away, or another one
 needle   one picture and 299 others without the thing that the question names, all attended to, against the picture alone
 
 Tapes and their indexes stay in WORK: a second run is quick.
@@ -107,6 +109,55 @@ def at(product, work, images, names, captions, examiner, tapes):
     return dict(tape=tape, alone=alone)
 
 
+def asked_of_twelve(names, captions, examiner):
+    """[dict(tape, kind, question, accepted, own)] of tapes of twelve pictures each; own: the only picture that shows it, None where none does."""
+    rng, rows = random.Random(6), []
+    said = {n: set(w for t in captions[n] for w in data.words(t)) for n in names}
+    for first in range(0, len(names) - 11, 12):
+        tape = names[first:first + 12]
+        shown = lambda noun, but=None: any(n != but and Q.may_show(noun, said[n]) for n in tape)
+        told = [(n, q) for n in tape for q in examiner.questions(captions[n]) if q[4] and not shown(q[4], n)]
+        whether = [(n, q) for n in tape for q in examiner.whether(captions[n], rng)]
+        absent = [(n, q) for n in tape for q in [examiner.absent(captions[n], rng)] if q]
+        yes = [(n, q) for n, q in whether if q[0] == "yes" and not shown(q[4], n)]
+        none = [[(None, q) for _, q in some if not shown(q[4])] for some in ([w for w in whether if w[1][0] == "no"], absent)]
+        for some, most in ((told, 3), (yes, 1), (none[0], 1), (none[1], 1)):
+            rows += [dict(tape=tape, kind=q[0] if q[0] in ("yes", "no", "absent") else "told", question=q[1], accepted=q[3], own=n)
+                     for n, q in rng.sample(some, min(most, len(some)))]
+    return rows
+
+
+def several(product, images, names, captions, examiner, tapes):
+    rows = asked_of_twelve(names[:12 * tapes], captions, examiner)
+    path = lambda n: os.path.join(images, n)
+    product.each(names[:12 * tapes], lambda n: product.call("index", path(n)))
+
+    def ask(row):
+        rng = random.Random(row["question"] + row["tape"][0])
+        said = product.call("ask", *map(path, row["tape"]), row["question"])
+        row["got"], row["masked"] = said["answer"].strip(), None
+        row["alone"] = product.call("ask", path(row["own"]), row["question"])["answer"].strip() if row["own"] else None
+        if row["own"] and said["evidence"]:
+            best = os.path.basename(said["evidence"][0]["video"])
+            other = rng.choice([n for n in row["tape"] if n != best])
+            row["masked"] = [product.call("ask", *(path(n) for n in row["tape"] if n != gone), row["question"])["answer"].strip() != row["got"] for gone in (best, other)]
+            row["found"] = best == row["own"]
+        return row
+    rows, out = product.each(rows, ask), {}
+    for kind in ("told", "yes", "no", "absent"):
+        some = [r for r in rows if r["kind"] == kind]
+        right = lambda of, some=some: sum(r[of] in r["accepted"] for r in some) / max(1, len(some))
+        out[kind] = dict(right=right("got"), alone=right("alone") if some and some[0]["own"] else None, of=len(some))
+        print(f"several  {kind:7} {len(some):4} questions over twelve pictures: right {100 * out[kind]['right']:.1f} %" +
+              (f", {100 * out[kind]['alone']:.1f} % of the picture alone" if out[kind]["alone"] is not None else ""), flush=True)
+    masked = [r for r in rows if r["masked"]]
+    best, other = (sum(r["masked"][i] for r in masked) / max(1, len(masked)) for i in (0, 1))
+    found = sum(r["found"] for r in masked) / max(1, len(masked))
+    print(f"several  evidence of {len(masked)} answers: best evidence is the picture meant {100 * found:.1f} %; the answer changes without it {100 * best:.1f} %, "
+          f"without another {100 * other:.1f} %", flush=True)
+    return dict(out, found=found, changed_without_best=best, changed_without_other=other)
+
+
 def needle(product, work, images, names, captions, examiner, each):
     said = {n: set(w for t in captions[n] for w in data.words(t)) for n in names}
     results = []
@@ -137,10 +188,11 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name in ("binary", "data", "work"):
         ap.add_argument("--" + name, required=True)
-    ap.add_argument("--only", default="search,when,at,needle")
+    ap.add_argument("--only", default="search,when,at,several,needle")
     ap.add_argument("--count", type=int, default=720, help="pictures of the hour")
     ap.add_argument("--every", type=int, default=1, help="search for every so many of them only")
     ap.add_argument("--tapes", type=int, default=2, help="ten-minute tapes")
+    ap.add_argument("--twelves", type=int, default=40, help="tapes of twelve pictures")
     ap.add_argument("--each", type=int, default=25, help="needles of each kind")
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
     ap.add_argument("--out")
@@ -161,6 +213,8 @@ def main():
         results["when"] = when(product, args.work, images, names, captions, args.tapes)
     if "at" in only:
         results["at"] = at(product, args.work, images, names, captions, examiner, args.tapes)
+    if "several" in only:
+        results["several"] = several(product, images, names, captions, examiner, args.twelves)
     if "needle" in only:
         results["needle"] = needle(product, args.work, images, names, captions, examiner, args.each)
     if args.out:
