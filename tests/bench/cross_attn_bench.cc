@@ -98,9 +98,11 @@ BENCHMARK_CAPTURE(MlaDecode, bf16, CacheStore::kBF16, 128, 32, 9)
     ->Args({262144, 1, 0})
     ->Args({262144, 1, 1})
     ->Args({65536, 1, 0})
+    ->Args({2097152, 1, 0})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MlaDecode, bf16_threads, CacheStore::kBF16, 128, 32, 9)
     ->Args({262144, 2, 0})
+    ->Args({2097152, 2, 0})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MlaDecode, int8, CacheStore::kI8, 128, 32, 9)->Args({262144, 1, 0})->Unit(benchmark::kMillisecond);
@@ -112,6 +114,13 @@ BENCHMARK_CAPTURE(MlaDecode, bf16_prompt_rows, CacheStore::kBF16, 128, 32, 5 * 9
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MlaDecode, bf16_512_64_16_heads, CacheStore::kBF16, 512, 64, 16)
     ->Args({65536, 1, 0})
+    ->Args({65536, 2, 0})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MlaDecode, int8_512_64_16_heads, CacheStore::kI8, 512, 64, 16)
+    ->Args({65536, 1, 0})
+    ->Args({65536, 2, 0})
+    ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
