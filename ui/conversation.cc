@@ -88,6 +88,7 @@ void Conversation::begin(int number) {
   turn.text.clear();
   turn.failure.clear();
   turn.answer = Answer();
+  turn.sampling = settings_->sampling();
   turn.chapters.clear();
   turn.stage = tr("Waiting…");
   attempts_[static_cast<size_t>(number)] = ++last_attempt_;
@@ -114,7 +115,7 @@ void Conversation::beginQuestion(int number) {
   const quint64 attempt = last_attempt_;
   Turn& turn = turns_[static_cast<size_t>(number)];
   AskOptions options;
-  options.sampling = settings_->sampling();
+  options.sampling = turn.sampling;
   options.cache = settings_->cache();
   options.scope = settings_->scope();
   options.at = turn.range;
@@ -164,7 +165,7 @@ void Conversation::beginChapters(int number) {
   const quint64 attempt = last_attempt_;
   Turn& turn = turns_[static_cast<size_t>(number)];
   CaptionOptions options;
-  options.sampling = settings_->sampling();
+  options.sampling = turn.sampling;
   options.every_s = std::max(kShortestChapter_s, turn.duration_s / kChapterParts);
   options.max_segment_s = 0.0;
   const QString video = turn.videos.front();

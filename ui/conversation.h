@@ -24,9 +24,10 @@ struct Turn {
   QString prompt;  // what is sent to the model: the question, or its English where the two differ
   QStringList videos;
   std::optional<TimeSpan> range;
-  double duration_s = 0.0;  // of the film asked about; 0 where several or unknown
-  QString text;             // the answer as far as it is written
-  QString stage;            // what is being done while waiting
+  SamplingSettings sampling;  // how the films were read that it was asked of
+  double duration_s = 0.0;    // of the film asked about; 0 where several or unknown
+  QString text;               // the answer as far as it is written
+  QString stage;              // what is being done while waiting
   QString failure;
   Answer answer;                       // once done
   std::vector<CaptionEvent> chapters;  // kChapters: as they come

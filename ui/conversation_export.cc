@@ -48,26 +48,29 @@ QByteArray toMarkdown(const std::vector<Turn>& turns) {
   return text.toUtf8();
 }
 
-QByteArray toEdl(const std::vector<Evidence>& moments, double fps, const QString& title) {
-  const int rate = std::clamp(static_cast<int>(std::lround(fps > 0.0 ? fps : 25.0)), 1, 99);
+QByteArray toEdl(const std::vector<Evidence>& moments, const MediaInfo& film) {
+  const FrameRate rate = FilmRate(film.fps_avg, film.timecode);
+  const int64_t source = std::max<int64_t>(0, ParseTimecode(film.timecode, rate));
   // The format is ASCII lines; a title must not begin another one.
-  QString name = title;
+  QString name = toText(film.path).section(QLatin1Char('/'), -1);
   for (QChar& c : name) {
     if (c < QLatin1Char(' ') || c > QLatin1Char('~')) c = QLatin1Char('_');
   }
-  QByteArray edl = "TITLE: " + name.left(70).toLatin1() + "\nFCM: NON-DROP FRAME\n\n";
-  const auto timecode = [rate](int64_t frame) {
-    return QByteArray::fromStdString(Timecode(frame, {.num = 1, .den = rate, .timebase = rate, .drop = false}));
+  QByteArray edl =
+      "TITLE: " + name.left(70).toLatin1() + (rate.drop ? "\nFCM: DROP FRAME\n\n" : "\nFCM: NON-DROP FRAME\n\n");
+  const auto timecode = [&rate](int64_t frame) { return QByteArray::fromStdString(Timecode(frame, rate)); };
+  const auto frame_at = [&rate](double time_s) {
+    return std::llround(time_s * static_cast<double>(rate.den) / static_cast<double>(rate.num));
   };
   int64_t record = 0;
   int number = 0;
   for (const Evidence& moment : moments) {
-    const int64_t start = std::llround(moment.start * rate);
+    const int64_t start = frame_at(moment.start);
     // A moment shorter than a frame is one frame.
-    const int64_t length = std::max<int64_t>(1, std::llround(moment.end * rate) - start);
-    edl += QByteArray::number(++number).rightJustified(3, '0') + "  AX       V     C        " + timecode(start) + ' ' +
-           timecode(start + length) + ' ' + timecode(record) + ' ' + timecode(record + length) +
-           "\n* FROM CLIP NAME: " + name.left(200).toLatin1() + "\n";
+    const int64_t length = std::max<int64_t>(1, frame_at(moment.end) - start);
+    edl += QByteArray::number(++number).rightJustified(3, '0') + "  AX       V     C        " +
+           timecode(source + start) + ' ' + timecode(source + start + length) + ' ' + timecode(record) + ' ' +
+           timecode(record + length) + "\n* FROM CLIP NAME: " + name.left(200).toLatin1() + "\n";
     record += length;
   }
   return edl;

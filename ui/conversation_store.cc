@@ -52,10 +52,31 @@ std::vector<Evidence> heaviest(std::vector<Evidence> looked) {
   return looked;
 }
 
+QJsonObject toObject(const SamplingSettings& sampling) {
+  return {{"fps", sampling.fps},
+          {"scenes", sampling.scene_changes},
+          {"max_frames", static_cast<double>(sampling.max_frames)},
+          {"latent", sampling.latent},
+          {"decode", toText(std::string(DecodingName(sampling.decoding)))}};
+}
+
+// What is missing or cannot be is as usual.
+SamplingSettings toSampling(const QJsonObject& value) {
+  SamplingSettings sampling;
+  sampling.fps = value["fps"].toDouble(sampling.fps);
+  sampling.scene_changes = value["scenes"].toBool(sampling.scene_changes);
+  sampling.max_frames = static_cast<uint64_t>(std::clamp(value["max_frames"].toDouble(), 0.0, 1e15));
+  sampling.latent = value["latent"].toInt();
+  const auto decoding = ParseDecoding(value["decode"].toString().toStdString());
+  if (decoding.ok()) sampling.decoding = *decoding;
+  return CheckSampling(sampling).ok() ? sampling : SamplingSettings();
+}
+
 QJsonObject toObject(const Turn& turn) {
   QJsonObject object{{"question", turn.question},
                      {"prompt", turn.prompt},
                      {"videos", QJsonArray::fromStringList(turn.videos)},
+                     {"sampling", toObject(turn.sampling)},
                      {"duration", turn.duration_s},
                      {"text", turn.text},
                      {"failure", turn.failure},
@@ -87,6 +108,7 @@ Turn toTurn(const QJsonObject& value) {
   turn.question = value["question"].toString();
   turn.prompt = value["prompt"].toString();
   for (const auto& video : value["videos"].toArray()) turn.videos << video.toString();
+  turn.sampling = toSampling(value["sampling"].toObject());
   turn.duration_s = value["duration"].toDouble();
   turn.text = value["text"].toString();
   turn.failure = value["failure"].toString();

@@ -102,6 +102,7 @@ void EngineBridge::makeEngine(const EngineOptions& options) {
 void EngineBridge::reopen(const EngineOptions& options) {
   cancelAll();
   makeEngine(options);
+  emit reopened();
 }
 
 const EngineOptions& EngineBridge::options() const { return impl_->options; }

@@ -72,6 +72,8 @@ class EngineBridge : public QObject {
   void jobProgressed(quint64 id, double done, double total);
   // After the job's own `done`. `failure` is empty where it went well.
   void jobEnded(quint64 id, const QString& failure, bool cancelled);
+  // After reopen: what was begun before is on its way to be cancelled.
+  void reopened();
   // Something the person should know though work goes on.
   void warned(const QString& text);
 

@@ -3,6 +3,7 @@
 
 #include <QDir>
 #include <QFileInfo>
+#include <QSet>
 
 #include "app/engine/output_files.h"
 #include "ui/engine_bridge.h"
@@ -34,9 +35,15 @@ void Exporter::clips(const QString& video, const std::vector<Evidence>& moments,
       [video, moments, folder](const EngineBridge::Call& call) -> Result<int> {
         const QFileInfo film(video);
         int written = 0;
+        QSet<QString> names;
         for (const Evidence& moment : moments) {
-          const QString time = timeText(moment.start, 1).replace(QLatin1Char(':'), QLatin1Char('.'));
-          const QString name = QStringLiteral("%1 %2.%3").arg(film.completeBaseName(), time, film.suffix());
+          const QString span = QStringLiteral("%1-%2").arg(timeText(moment.start, 1), timeText(moment.end, 1));
+          const QString base = film.completeBaseName() + QLatin1Char(' ') + QString(span).replace(':', '.');
+          // Moments may differ by less than their names do.
+          QString name = base;
+          for (int i = 2; names.contains(name); ++i) name = QStringLiteral("%1 (%2)").arg(base).arg(i);
+          names.insert(name);
+          name += QLatin1Char('.') + film.suffix();
           LV_RETURN_IF_ERROR(call.engine.CutClip(toPath(video), {moment.start, moment.end},
                                                  toPath(QDir(folder).filePath(name)), {call.job.stop, {}}));
           ++written;

@@ -1,39 +1,49 @@
-// SVG resources drawn in the text's colour.
+// SVG resources drawn in the text's colour at the moment of painting, so that an icon follows the palette by itself.
 #include "ui/icons.h"
 
 #include <QApplication>
 #include <QColor>
 #include <QFile>
+#include <QIconEngine>
 #include <QPainter>
 #include <QPalette>
 #include <QPixmap>
 #include <QSvgRenderer>
+#include <utility>
 
 namespace longview::ui {
 namespace {
 
-QPixmap drawn(QByteArray svg, const QColor& colour, int side) {
-  QSvgRenderer renderer(svg.replace("currentColor", colour.name().toLatin1()));
-  QPixmap pixmap(side, side);
-  pixmap.fill(Qt::transparent);
-  QPainter painter(&pixmap);
-  renderer.render(&painter);
-  return pixmap;
-}
+class ThemedEngine : public QIconEngine {
+ public:
+  explicit ThemedEngine(QByteArray svg) : svg_(std::move(svg)) {}
+  QIconEngine* clone() const override { return new ThemedEngine(svg_); }
+
+  void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State) override {
+    const auto group = mode == QIcon::Disabled ? QPalette::Disabled : QPalette::Active;
+    const QColor colour = QApplication::palette().color(group, QPalette::ButtonText);
+    QByteArray svg = svg_;
+    QSvgRenderer renderer(svg.replace("currentColor", colour.name().toLatin1()));
+    renderer.render(painter, rect);
+  }
+
+  QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override {
+    QPixmap pixmap(size);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    paint(&painter, pixmap.rect(), mode, state);
+    return pixmap;
+  }
+
+ private:
+  QByteArray svg_;
+};
 
 }  // namespace
 
 QIcon themedIcon(const QString& name) {
   QFile file(QStringLiteral(":/longview/icons/%1.svg").arg(name));
-  if (!file.open(QIODevice::ReadOnly)) return {};
-  const QByteArray svg = file.readAll();
-  const QPalette palette = QApplication::palette();
-  QIcon icon;
-  for (const int side : {16, 20, 24, 32, 48, 64}) {
-    icon.addPixmap(drawn(svg, palette.color(QPalette::Active, QPalette::ButtonText), side), QIcon::Normal);
-    icon.addPixmap(drawn(svg, palette.color(QPalette::Disabled, QPalette::ButtonText), side), QIcon::Disabled);
-  }
-  return icon;
+  return file.open(QIODevice::ReadOnly) ? QIcon(new ThemedEngine(file.readAll())) : QIcon();
 }
 
 }  // namespace longview::ui

@@ -7,7 +7,7 @@
 
 namespace longview::ui {
 
-// The icon of assets/icons with this name, drawn for the application's present colours.
+// The icon of assets/icons with this name, drawn in the application's colours as they are whenever it is painted.
 QIcon themedIcon(const QString& name);
 
 }  // namespace longview::ui

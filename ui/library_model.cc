@@ -126,6 +126,16 @@ void LibraryModel::setThumbnail(const QString& path, const QImage& image) {
   changed(row);
 }
 
+void LibraryModel::forgetIndexes() {
+  for (int row = 0; row < rowCount(); ++row) {
+    LibraryVideo& video = videos_[static_cast<size_t>(row)];
+    if (video.state != ReadState::kDone && video.state != ReadState::kPartial) continue;
+    video.state = ReadState::kUnknown;
+    video.share = 0.0;
+    changed(row);
+  }
+}
+
 void LibraryModel::merge(const std::vector<LibraryEntry>& entries) {
   for (const LibraryEntry& entry : entries) {
     if (entry.last_path.empty()) continue;

@@ -48,6 +48,8 @@ class LibraryModel : public QAbstractListModel {
   void setState(const QString& path, ReadState state, const QString& failure = {});
   void setShare(const QString& path, double share);
   void setThumbnail(const QString& path, const QImage& image);
+  // What was said to be read is not known any more; films that are read or fail at this moment stay as they are.
+  void forgetIndexes();
   // Adds what the engine's library knows; a state that is known better already stays.
   void merge(const std::vector<LibraryEntry>& entries);
 

@@ -11,8 +11,10 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QMimeData>
 #include <QProgressBar>
+#include <QScreen>
 #include <QStatusBar>
 #include <QToolButton>
 #include <QUrl>
@@ -89,7 +91,7 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   connectJobs();
   player_->setVolume(settings_->volume());
   player_->view()->setMessage(tr("Drop a video here, or open one with Ctrl+O."));
-  resize(1280, 760);
+  resize(QSize(1280, 760).boundedTo(screen()->availableSize()));
   resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {250, 400}, Qt::Horizontal);
   restoreGeometry(settings_->layout(QStringLiteral("geometry")));
   restoreState(settings_->layout(QStringLiteral("docks")), kLayoutVersion);
@@ -135,16 +137,35 @@ void MainWindow::buildStatusBar() {
   job_bar_ = new QProgressBar(this);
   job_bar_->setMaximumWidth(180);
   job_bar_->setAccessibleName(tr("Progress"));
-  job_pause_ = new QToolButton(this);
-  job_pause_->setIcon(themedIcon(QStringLiteral("stop")));
-  job_pause_->setAutoRaise(true);
-  job_pause_->setToolTip(tr("Stop all that runs; what was read is kept"));
-  job_pause_->setAccessibleName(tr("Stop all that runs"));
-  connect(job_pause_, &QToolButton::clicked, bridge_, &EngineBridge::cancelAll);
+  job_stop_ = new QToolButton(this);
+  job_stop_->setObjectName(QStringLiteral("stopJobs"));
+  job_stop_->setIcon(themedIcon(QStringLiteral("stop")));
+  job_stop_->setAutoRaise(true);
+  job_stop_->setToolTip(tr("Stop what runs; what was read is kept"));
+  job_stop_->setAccessibleName(tr("Stop what runs"));
+  auto* menu = new QMenu(job_stop_);
+  job_stop_->setMenu(menu);
+  job_stop_->setPopupMode(QToolButton::InstantPopup);
+  connect(menu, &QMenu::aboutToShow, this, [this, menu] { fillJobMenu(menu); });
   statusBar()->addPermanentWidget(job_text_);
   statusBar()->addPermanentWidget(job_bar_);
-  statusBar()->addPermanentWidget(job_pause_);
-  for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_pause_}) widget->hide();
+  statusBar()->addPermanentWidget(job_stop_);
+  for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_stop_}) widget->hide();
+}
+
+// One entry for each job that runs, and one for all of them.
+void MainWindow::fillJobMenu(QMenu* menu) {
+  menu->clear();
+  for (int row = 0; row < jobs_->rowCount(); ++row) {
+    const QModelIndex job = jobs_->index(row);
+    if (job.data(JobModel::kState).toInt() != static_cast<int>(JobModel::State::kRunning)) continue;
+    QString title = fontMetrics().elidedText(job.data(Qt::DisplayRole).toString(), Qt::ElideMiddle, 400);
+    title.replace(QLatin1Char('&'), QLatin1String("&&"));  // it would be taken for a mnemonic
+    menu->addAction(tr("Stop: %1").arg(title), bridge_,
+                    [this, id = job.data(JobModel::kId).toULongLong()] { bridge_->cancel(id); });
+  }
+  menu->addSeparator();
+  menu->addAction(tr("Stop all that runs"), bridge_, &EngineBridge::cancelAll);
 }
 
 void MainWindow::connectVideo() {
@@ -255,11 +276,15 @@ void MainWindow::showTurn(int turn) {
 void MainWindow::connectJobs() {
   connect(jobs_, &JobModel::activeChanged, this, [this] {
     const bool busy = jobs_->running() > 0;
-    for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_pause_}) widget->setVisible(busy);
+    for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_stop_}) widget->setVisible(busy);
     if (!busy) return;
     // A long name is cut in its middle, so that the bar keeps its place.
     job_text_->setText(fontMetrics().elidedText(jobs_->activeTitle(), Qt::ElideMiddle, 320));
     showShare(job_bar_, jobs_->activeShare());
+  });
+  connect(bridge_, &EngineBridge::reopened, this, [this] {
+    library_->forgetIndexes();  // the folder may be another
+    loadLibrary();
   });
   connect(bridge_, &EngineBridge::warned, this,
           [this](const QString& text) { statusBar()->showMessage(text.simplified(), 10000); });
@@ -287,9 +312,14 @@ void MainWindow::applyLimit() {
   const uint64_t limit = settings_->cacheLimitBytes();
   if (limit == 0) return;
   bridge_->start<uint64_t>(
-      Lane::kIndex, QString(), this,
+      Lane::kExport, QString(), this,
       [limit](const EngineBridge::Call& call) { return call.engine.PruneLibrary(limit); },
-      [](const Result<uint64_t>&) {});
+      [this](const Result<uint64_t>& freed) {
+        if (!freed.ok() || *freed == 0) return;
+        statusBar()->showMessage(tr("%1 of the cache were removed, as the limit wants.").arg(sizeText(*freed)), 8000);
+        library_->forgetIndexes();
+        loadLibrary();
+      });
 }
 
 void MainWindow::openPaths(const QStringList& paths) {

@@ -62,7 +62,6 @@ class MainWindow : public QMainWindow {
 
  signals:
   void languageChosen(const QString& language);
-  void themeChosen();
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -74,6 +73,7 @@ class MainWindow : public QMainWindow {
   void buildMenus();
   void buildFileMenu();
   void buildStatusBar();
+  void fillJobMenu(QMenu* menu);
   void buildMessageBar();
   void connectVideo();
   void connectConversation();
@@ -112,7 +112,7 @@ class MainWindow : public QMainWindow {
   SettingsDialog* settings_dialog_ = nullptr;
   QLabel* job_text_ = nullptr;
   QProgressBar* job_bar_ = nullptr;
-  QToolButton* job_pause_ = nullptr;
+  QToolButton* job_stop_ = nullptr;
   QString playing_;        // what the player has
   QString pending_video_;  // goes to pending_time_ once it is open
   double pending_time_ = 0.0;

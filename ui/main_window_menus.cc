@@ -128,7 +128,7 @@ void MainWindow::exportText(TextExport kind) {
       suffix = QStringLiteral("md");
       break;
     case TextExport::kEdl:
-      bytes = toEdl(momentsOf(conversation_->turns(), video), controller_->info().fps_avg, QFileInfo(video).fileName());
+      bytes = toEdl(momentsOf(conversation_->turns(), video), controller_->info());
       suffix = QStringLiteral("edl");
       break;
     case TextExport::kSrt:
@@ -170,7 +170,8 @@ SettingsDialog* MainWindow::showSettings(int page) {
     delete settings_dialog_;
     settings_dialog_ = new SettingsDialog(bridge_, settings_, controller_->path(), this);
     connect(settings_dialog_, &SettingsDialog::languageChosen, this, &MainWindow::languageChosen);
-    connect(settings_dialog_, &SettingsDialog::themeChosen, this, &MainWindow::themeChosen);
+    connect(settings_dialog_, &SettingsDialog::limitChosen, this, &MainWindow::applyLimit);
+    connect(settings_dialog_, &SettingsDialog::samplingChosen, controller_, &VideoController::readAgain);
     connect(settings_dialog_, &SettingsDialog::cacheChosen, this, [this] {
       const auto& turns = conversation_->turns();
       if (!turns.empty()) conversation_->retry(static_cast<int>(turns.size()) - 1);

@@ -81,6 +81,7 @@ void MemoryPage::buildTable(QVBoxLayout* column) {
   scroll->setWidget(new CompareChart(model_, scroll));
   scroll->setWidgetResizable(true);
   scroll->setMinimumHeight(110);
+  scroll->setAccessibleName(scroll->widget()->accessibleName());
   column->addWidget(scroll, 2);
   auto* row = new QHBoxLayout;
   measure_ = new QPushButton(tr("Measure now"), this);

@@ -35,6 +35,8 @@ PlayerPanel::PlayerPanel(ThumbnailStore* thumbnails, QWidget* parent)
   column->addWidget(timeline_);
 
   connect(view_, &PlayerView::clicked, this, &PlayerPanel::togglePause);
+  connect(view_, &PlayerView::doubleClicked, this, &PlayerPanel::fullScreenRequested);
+  connect(view_, &PlayerView::wheeled, this, [this](int steps) { volume_->setValue(volume_->value() + 5 * steps); });
   connect(timeline_, &TimelineWidget::seekRequested, player_, &MpvPlayer::seek);
   connect(player_, &MpvPlayer::positionChanged, this, [this](double time) {
     timeline_->setPosition(time);
@@ -45,13 +47,13 @@ PlayerPanel::PlayerPanel(ThumbnailStore* thumbnails, QWidget* parent)
     player_->setSubtitles(showsSubtitles() ? subtitle_file_ : QString());
   });
   connect(player_, &MpvPlayer::failed, view_, &PlayerView::setMessage);
-  connect(player_, &MpvPlayer::pausedChanged, this, [this] { retranslate(); });
+  connect(player_, &MpvPlayer::pausedChanged, this, &PlayerPanel::nameControls);
   connect(player_, &MpvPlayer::speedChanged, this, [this](double speed) {
     const int index = speed_->findData(speed);
     speed_->setCurrentIndex(index);
     if (index < 0) speed_->setPlaceholderText(QStringLiteral("%1×").arg(speed, 0, 'g', 3));
   });
-  retranslate();
+  nameControls();
   showTime();
   if (!player_->failure().isEmpty()) view_->setMessage(player_->failure());
 }
@@ -59,7 +61,6 @@ PlayerPanel::PlayerPanel(ThumbnailStore* thumbnails, QWidget* parent)
 QToolButton* PlayerPanel::addButton(QHBoxLayout* row, const QString& icon, void (PlayerPanel::*slot)()) {
   auto* button = new QToolButton(this);
   button->setIcon(themedIcon(icon));
-  button->setProperty("icon", icon);  // for another palette
   button->setAutoRaise(true);
   button->setFocusPolicy(Qt::StrongFocus);
   connect(button, &QToolButton::clicked, this, slot);
@@ -94,7 +95,7 @@ void PlayerPanel::buildControls(QHBoxLayout* row) {
   row->addWidget(volume_);
 }
 
-void PlayerPanel::retranslate() {
+void PlayerPanel::nameControls() {
   const auto name = [](QWidget* widget, const QString& text, const QString& key) {
     widget->setAccessibleName(text);
     widget->setToolTip(key.isEmpty() ? text : QStringLiteral("%1 (%2)").arg(text, key));
@@ -108,17 +109,6 @@ void PlayerPanel::retranslate() {
   name(speed_, tr("Speed"), QStringLiteral("[ ]"));
   name(mute_, tr("Mute"), QStringLiteral("M"));
   name(volume_, tr("Volume"), QStringLiteral("9 0"));
-}
-
-void PlayerPanel::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::LanguageChange) retranslate();
-  if (event->type() == QEvent::PaletteChange) {
-    for (auto* button : {back_, forward_, subtitles_, mute_}) {
-      if (button != nullptr) button->setIcon(themedIcon(button->property("icon").toString()));
-    }
-    if (play_ != nullptr) retranslate();
-  }
-  QWidget::changeEvent(event);
 }
 
 void PlayerPanel::open(const QString& path, double duration_s, double start_s, bool still) {

@@ -44,12 +44,11 @@ class PlayerPanel : public QWidget {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
-  void changeEvent(QEvent* event) override;
 
  private:
   QToolButton* addButton(QHBoxLayout* row, const QString& icon, void (PlayerPanel::*slot)());
   void buildControls(QHBoxLayout* row);
-  void retranslate();
+  void nameControls();
   void togglePause();
   void stepBack();
   void stepForward();

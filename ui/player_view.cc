@@ -4,7 +4,7 @@
 #include <QEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QStyleOptionFocusRect>
+#include <QWheelEvent>
 
 #include "ui/mpv_player.h"
 
@@ -41,6 +41,19 @@ bool PlayerView::event(QEvent* event) {
 
 void PlayerView::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() == Qt::LeftButton && rect().contains(event->position().toPoint())) emit clicked();
+}
+
+// Both releases of a double click are clicks as well: the film goes on as it was.
+void PlayerView::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton) emit doubleClicked();
+}
+
+void PlayerView::wheelEvent(QWheelEvent* event) {
+  turned_ += event->angleDelta().y();
+  const int steps = turned_ / QWheelEvent::DefaultDeltasPerStep;
+  turned_ -= steps * QWheelEvent::DefaultDeltasPerStep;
+  if (steps != 0) emit wheeled(steps);
+  event->accept();
 }
 
 void PlayerView::paintEvent(QPaintEvent*) {

@@ -19,11 +19,16 @@ class PlayerView : public QWidget {
 
  signals:
   void clicked();
+  void doubleClicked();
+  // The wheel was turned: notches away from the person are above 0.
+  void wheeled(int steps);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
@@ -31,6 +36,7 @@ class PlayerView : public QWidget {
 
   MpvPlayer* player_;
   QString message_;
+  int turned_ = 0;  // of the wheel, in eighths of a degree, less than a notch
 };
 
 }  // namespace longview::ui

@@ -51,7 +51,7 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
           .arg(timeText(moment.start, 1), timeText(moment.end, 1), video.section(QLatin1Char('/'), -1))
           .toHtmlEscaped();
     case Qt::DecorationRole: {
-      const QImage image = thumbnails_->get(video, moment.start);
+      const QImage image = thumbnails_->get(video, moment.start, sampling_);
       return image.isNull() ? QVariant() : QVariant(QIcon(QPixmap::fromImage(image)));
     }
     case kVideo:
@@ -67,9 +67,10 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
   }
 }
 
-void MomentModel::set(std::vector<Moment> moments) {
+void MomentModel::set(std::vector<Moment> moments, const SamplingSettings& sampling) {
   beginResetModel();
   moments_ = std::move(moments);
+  sampling_ = sampling;
   endResetModel();
 }
 
@@ -90,6 +91,7 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   words_->setPlaceholderText(tr("Words for what is seen"));
   words_->setAccessibleName(tr("Words to search for"));
   words_->setClearButtonEnabled(true);
+  words_->setAcceptDrops(false);  // a film dropped here is opened, as anywhere in the window
   row->addWidget(words_, 1);
   row->addWidget(go_);
   column->addLayout(row);
@@ -106,6 +108,7 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   grid_->setIconSize(QSize(128, 80));
   grid_->setGridSize(QSize(140, 80 + fontMetrics().height() + 10));
   grid_->setUniformItemSizes(true);
+  grid_->setAcceptDrops(false);
   column->addWidget(grid_, 1);
   connect(words_, &QLineEdit::returnPressed, go_, &QPushButton::click);
   connect(words_, &QLineEdit::textChanged, this, &SearchPane::updateEnabled);
@@ -151,15 +154,15 @@ void SearchPane::search(const QString& words) {
       [paths = toPaths(videos), text, options](const EngineBridge::Call& call) {
         return call.engine.Search(paths, text, options, call.job);
       },
-      [this, search = ++searches_](Result<SearchResult> result) {
-        if (search == searches_) finish(std::move(result));
+      [this, search = ++searches_, sampling = options.sampling](Result<SearchResult> result) {
+        if (search == searches_) finish(std::move(result), sampling);
       });
 }
 
-void SearchPane::finish(Result<SearchResult> result) {
+void SearchPane::finish(Result<SearchResult> result, const SamplingSettings& sampling) {
   if (result.ok()) {
     status_->setText(result->moments.empty() ? tr("Nothing was found.") : QString());
-    model_->set(std::move(result->moments));
+    model_->set(std::move(result->moments), sampling);
   } else {
     status_->setText(failureText(result.status()));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/engine/events.h"
+#include "app/engine/settings.h"
 #include "core/base/status.h"
 
 class QCheckBox;
@@ -32,11 +33,13 @@ class MomentModel : public QAbstractListModel {
   explicit MomentModel(ThumbnailStore* thumbnails, QObject* parent = nullptr);
   int rowCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role) const override;
-  void set(std::vector<Moment> moments);
+  // `sampling`: how the films were read that they were found in.
+  void set(std::vector<Moment> moments, const SamplingSettings& sampling);
 
  private:
   ThumbnailStore* thumbnails_;
   std::vector<Moment> moments_;
+  SamplingSettings sampling_;
 };
 
 class SearchPane : public QWidget {
@@ -54,7 +57,7 @@ class SearchPane : public QWidget {
   void momentActivated(const QString& video, double time_s);
 
  private:
-  void finish(Result<SearchResult> result);
+  void finish(Result<SearchResult> result, const SamplingSettings& sampling);
   void updateEnabled();
 
   EngineBridge* bridge_;

@@ -11,10 +11,13 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScreen>
+#include <QScrollArea>
 #include <QSpinBox>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 
 #include "ui/app_settings.h"
 #include "ui/engine_bridge.h"
@@ -23,8 +26,12 @@
 #include "ui/memory_page.h"
 #include "ui/model_page.h"
 #include "ui/selftest_page.h"
+#include "ui/theme.h"
 
 namespace longview::ui {
+namespace {
+constexpr uint64_t kBytesPerGb = 1000000000;
+}  // namespace
 
 SettingsDialog::SettingsDialog(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent)
     : QDialog(parent), bridge_(bridge), settings_(settings), tabs_(new QTabWidget(this)), video_(video) {
@@ -58,7 +65,17 @@ QWidget* SettingsDialog::page(int number) {
   QWidget*& made = pages_[static_cast<size_t>(number)];
   if (made == nullptr) {
     made = build(number);
-    tabs_->widget(number)->layout()->addWidget(made);
+    // On a small screen, or with large letters, a page scrolls rather than being cut off.
+    auto* scroll = new QScrollArea(this);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setWidgetResizable(true);
+    scroll->setWidget(made);
+    made->setAutoFillBackground(false);
+    scroll->viewport()->setAutoFillBackground(false);
+    tabs_->widget(number)->layout()->addWidget(scroll);
+    const QSize room = made->minimumSizeHint() + QSize(60, 120);  // tabs, edges and the button below
+    resize(size().expandedTo(room).boundedTo(screen()->availableSize()));
     // Enter ends the editing of a field; it presses nothing.
     for (auto* button : made->findChildren<QPushButton*>()) button->setAutoDefault(false);
   }
@@ -76,6 +93,7 @@ QWidget* SettingsDialog::build(int number) {
       connect(memory, &MemoryPage::cacheChosen, this, &SettingsDialog::cacheChosen);
       connect(memory, &MemoryPage::samplingChosen, this, [this] {
         if (fps_ != nullptr) fps_->setValue(settings_->sampling().fps);
+        emit samplingChosen();
       });
       return memory;
     }
@@ -108,7 +126,7 @@ QWidget* SettingsDialog::buildGeneral() {
   theme->setCurrentIndex(std::max(0, theme->findData(static_cast<int>(settings_->theme()))));
   connect(theme, &QComboBox::activated, this, [this, theme] {
     settings_->setTheme(static_cast<Theme>(theme->currentData().toInt()));
-    emit themeChosen();
+    applyTheme(settings_->theme());
   });
   form->addRow(tr("&Colours"), theme);
   addMachine(form);
@@ -118,6 +136,7 @@ QWidget* SettingsDialog::buildGeneral() {
 
 void SettingsDialog::addMachine(QFormLayout* form) {
   auto* threads = new QSpinBox(form->parentWidget());
+  threads->setObjectName(QStringLiteral("threads"));
   threads->setRange(0, 256);
   threads->setSpecialValueText(tr("All cores"));
   threads->setValue(settings_->threads());
@@ -169,6 +188,7 @@ void SettingsDialog::addDevice(QFormLayout* form) {
 void SettingsDialog::addFolder(QFormLayout* form) {
   auto* row = new QHBoxLayout;
   auto* folder = new QLineEdit(settings_->libraryFolder());
+  folder->setObjectName(QStringLiteral("folder"));
   folder->setPlaceholderText(tr("The usual place"));
   auto* choose = new QPushButton(tr("Choose…"));
   row->addWidget(folder, 1);
@@ -193,12 +213,18 @@ void SettingsDialog::addFolder(QFormLayout* form) {
   label->setBuddy(folder);
   form->addRow(label, row);
   auto* limit = new QSpinBox;
+  limit->setObjectName(QStringLiteral("limit"));
   limit->setRange(0, 100000);
   limit->setSuffix(tr(" GB"));
   limit->setSpecialValueText(tr("No limit"));
-  limit->setValue(static_cast<int>(settings_->cacheLimitBytes() / 1000000000));
-  connect(limit, &QSpinBox::valueChanged, this,
-          [this](int value) { settings_->setCacheLimitBytes(static_cast<uint64_t>(value) * 1000000000); });
+  limit->setValue(static_cast<int>(settings_->cacheLimitBytes() / kBytesPerGb));
+  // Not before the number is whole: on the way to 100 stands a 1, and all beyond that would be removed.
+  connect(limit, &QSpinBox::editingFinished, this, [this, limit] {
+    const int before = static_cast<int>(settings_->cacheLimitBytes() / kBytesPerGb);
+    if (limit->value() == before) return;
+    settings_->setCacheLimitBytes(static_cast<uint64_t>(limit->value()) * kBytesPerGb);
+    emit limitChosen();
+  });
   form->addRow(tr("Size &limit of the folder"), limit);
   auto* hint = new QLabel(tr("Beyond the limit, what was used longest ago is removed; films themselves never are."));
   hint->setWordWrap(true);
@@ -217,7 +243,8 @@ QWidget* SettingsDialog::buildReading() {
   connect(scope, &QComboBox::activated, this,
           [this, scope] { settings_->setScope(static_cast<Scope>(scope->currentData().toInt())); });
   form->addRow(tr("&Questions look at"), scope);
-  auto* hint = new QLabel(tr("A film that was read with other settings is read again when it is opened."), page);
+  auto* hint =
+      new QLabel(tr("The open film is read again at once with new settings, any other when it is opened."), page);
   hint->setWordWrap(true);
   hint->setForegroundRole(QPalette::PlaceholderText);
   form->addRow(QString(), hint);
@@ -241,9 +268,14 @@ void SettingsDialog::addSampling(QFormLayout* form) {
   const auto keep = [this, decoding, scenes] {
     SamplingSettings sampling = settings_->sampling();
     sampling.decoding = static_cast<Decoding>(decoding->currentData().toInt());
-    sampling.fps = fps_->value();
+    // The box shows two decimals: a rate that it only rounds stays as it was.
+    if (std::abs(fps_->value() - std::clamp(sampling.fps, fps_->minimum(), fps_->maximum())) > 0.0051) {
+      sampling.fps = fps_->value();
+    }
     sampling.scene_changes = scenes->isChecked();
+    if (SamplingText(sampling) == SamplingText(settings_->sampling())) return;
     settings_->setSampling(sampling);
+    emit samplingChosen();
   };
   connect(decoding, &QComboBox::activated, this, keep);
   connect(fps_, &QDoubleSpinBox::editingFinished, this, keep);

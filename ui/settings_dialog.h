@@ -35,9 +35,12 @@ class SettingsDialog : public QDialog {
 
  signals:
   void languageChosen(const QString& language);
-  void themeChosen();
   // Another way of holding the cache, chosen to be tried on the last question.
   void cacheChosen();
+  // How films are read was changed.
+  void samplingChosen();
+  // The folder of indexes may hold less from now on.
+  void limitChosen();
 
  private:
   QWidget* page(int number);

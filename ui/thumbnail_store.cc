@@ -2,7 +2,6 @@
 #include "ui/thumbnail_store.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "ui/app_settings.h"
 #include "ui/engine_bridge.h"
@@ -14,11 +13,7 @@ namespace {
 constexpr int kCache_KiB = 64 * 1024;
 constexpr size_t kBatch = 48;
 
-QString keyOf(const QString& video, double time_s) {
-  return QString::number(time_s, 'f', 3) + QLatin1Char(' ') + video;
-}
-
-using Pictures = std::vector<std::pair<double, QImage>>;  // time asked for, picture (null where there is none)
+using Pictures = std::vector<QImage>;  // one a wish, null where there is none
 
 }  // namespace
 
@@ -30,45 +25,52 @@ ThumbnailStore::ThumbnailStore(EngineBridge* bridge, AppSettings* settings, QObj
   connect(&collect_, &QTimer::timeout, this, &ThumbnailStore::fetch);
 }
 
-QImage ThumbnailStore::get(const QString& video, double time_s) {
-  if (const QImage* image = images_.object(keyOf(video, time_s)); image != nullptr) return *image;
-  const std::pair<QString, double> wish(video, time_s);
-  if (std::find(wanted_.begin(), wanted_.end(), wish) == wanted_.end()) wanted_.push_back(wish);
+QString ThumbnailStore::Wish::key() const { return QString::number(time_s, 'f', 3) + QLatin1Char(' ') + index; }
+
+QImage ThumbnailStore::get(const QString& video, double time_s, const std::optional<SamplingSettings>& sampling) {
+  Wish wish{video, time_s, sampling ? *sampling : settings_->sampling(), {}};
+  wish.index = toText(SamplingText(wish.sampling)) + QLatin1Char(' ') + video;
+  const QString key = wish.key();
+  if (const QImage* image = images_.object(key); image != nullptr) return *image;
+  const bool known = std::any_of(wanted_.begin(), wanted_.end(), [&](const Wish& other) { return other.key() == key; });
+  if (!known) wanted_.push_back(wish);
   if (!fetching_ && !collect_.isActive()) collect_.start();
   return {};
 }
 
 void ThumbnailStore::fetch() {
   if (wanted_.empty() || fetching_) return;
-  const QString video = wanted_.front().first;
-  std::vector<double> times;
-  for (const auto& [path, time] : wanted_) {
-    if (path == video && times.size() < kBatch) times.push_back(time);
+  // One index at a time.
+  std::vector<Wish> batch;
+  for (const Wish& wish : wanted_) {
+    if (wish.index == wanted_.front().index && batch.size() < kBatch) batch.push_back(wish);
   }
   fetching_ = true;
-  const SamplingSettings sampling = settings_->sampling();
   bridge_->start<Pictures>(
       Lane::kMedia, QString(), this,
-      [video, times, sampling](const EngineBridge::Call& call) -> Result<Pictures> {
-        LV_ASSIGN_OR_RETURN(const auto thumbnails, call.engine.Thumbnails(toPath(video), sampling, times, call.job));
+      [batch](const EngineBridge::Call& call) -> Result<Pictures> {
+        std::vector<double> times;
+        for (const Wish& wish : batch) times.push_back(wish.time_s);
+        LV_ASSIGN_OR_RETURN(const auto thumbnails, call.engine.Thumbnails(toPath(batch.front().video),
+                                                                          batch.front().sampling, times, call.job));
         Pictures pictures;
-        for (size_t i = 0; i < thumbnails.size(); ++i) {
-          const std::vector<uint8_t>& jpeg = thumbnails[i].jpeg;
-          pictures.emplace_back(times[i], QImage::fromData(jpeg.data(), static_cast<int>(jpeg.size())));
+        for (const FramePicture& thumbnail : thumbnails) {
+          pictures.push_back(QImage::fromData(thumbnail.jpeg.data(), static_cast<int>(thumbnail.jpeg.size())));
         }
         return pictures;
       },
-      [this, video, times](Result<Pictures> pictures) {
+      [this, batch](const Result<Pictures>& pictures) {
         fetching_ = false;
-        std::erase_if(wanted_, [&](const auto& wish) {
-          return wish.first == video && std::find(times.begin(), times.end(), wish.second) != times.end();
+        std::erase_if(wanted_, [&](const Wish& wish) {
+          return std::any_of(batch.begin(), batch.end(), [&](const Wish& taken) { return taken.key() == wish.key(); });
         });
         // What there is not yet is asked for again by whoever paints next.
-        for (const auto& [time, image] : pictures.ok() ? *pictures : Pictures()) {
+        for (size_t i = 0; pictures.ok() && i < pictures->size(); ++i) {
+          const QImage& image = (*pictures)[i];
           if (image.isNull()) continue;
-          images_.insert(keyOf(video, time), new QImage(image),
+          images_.insert(batch[i].key(), new QImage(image),
                          std::max<int>(1, static_cast<int>(image.sizeInBytes() / 1024)));
-          emit arrived(video, time, image);
+          emit arrived(batch[i].video, batch[i].time_s, image);
         }
         if (!wanted_.empty()) collect_.start();
       });

@@ -7,8 +7,10 @@
 #include <QObject>
 #include <QString>
 #include <QTimer>
-#include <utility>
+#include <optional>
 #include <vector>
+
+#include "app/engine/settings.h"
 
 namespace longview::ui {
 
@@ -21,20 +23,28 @@ class ThumbnailStore : public QObject {
  public:
   ThumbnailStore(EngineBridge* bridge, AppSettings* settings, QObject* parent = nullptr);
 
-  // The picture that the model saw at that time of a video, or a null image, after which `arrived` will tell. Times of
-  // one kept frame should be asked for by its start, so that they share a picture.
-  QImage get(const QString& video, double time_s);
+  // The picture that the model saw at that time of a video when it was read with `sampling` (none given: the present
+  // settings), or a null image, after which `arrived` will tell that it can be had. Times of one kept frame should be
+  // asked for by its start, so that they share a picture.
+  QImage get(const QString& video, double time_s, const std::optional<SamplingSettings>& sampling = {});
 
  signals:
   void arrived(const QString& video, double time_s, const QImage& image);
 
  private:
+  struct Wish {
+    QString video;
+    double time_s = 0.0;
+    SamplingSettings sampling;
+    QString index;  // equal where one index has the pictures
+    QString key() const;
+  };
   void fetch();
 
   EngineBridge* bridge_;
   AppSettings* settings_;
   QCache<QString, QImage> images_;  // cost in KiB
-  std::vector<std::pair<QString, double>> wanted_;
+  std::vector<Wish> wanted_;
   bool fetching_ = false;
   QTimer collect_;
 };

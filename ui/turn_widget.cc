@@ -94,10 +94,10 @@ TurnWidget::TurnWidget(ThumbnailStore* thumbnails, QWidget* parent)
   connect(stop_, &QToolButton::clicked, this, &TurnWidget::stopRequested);
   connect(retry_, &QToolButton::clicked, this, &TurnWidget::retryRequested);
   connect(copy_, &QToolButton::clicked, this, &TurnWidget::copyRequested);
-  connect(thumbnails_, &ThumbnailStore::arrived, this, [this](const QString& video, double time, const QImage& image) {
+  connect(thumbnails_, &ThumbnailStore::arrived, this, [this](const QString& video, double time) {
     for (auto* button : evidence_->findChildren<QToolButton*>()) {
       if (button->property("video").toString() == video && button->property("time").toDouble() == time) {
-        placeThumbnail(button, image);
+        placeThumbnail(button, thumbnails_->get(video, time, sampling_));
       }
     }
   });
@@ -146,13 +146,15 @@ QString TurnWidget::note(const Turn& turn) {
 
 void TurnWidget::showEvidence(const Turn& turn) {
   const std::vector<Evidence>& evidence = turn.answer.evidence;
-  const bool same = std::equal(evidence.begin(), evidence.end(), shown_.begin(), shown_.end(),
+  const bool same = SamplingText(turn.sampling) == SamplingText(sampling_) &&
+                    std::equal(evidence.begin(), evidence.end(), shown_.begin(), shown_.end(),
                                [](const Evidence& a, const Evidence& b) {
                                  return a.video == b.video && a.start == b.start && a.weight == b.weight;
                                });
   evidence_->setVisible(!evidence.empty());
   if (same) return;
   shown_ = evidence;
+  sampling_ = turn.sampling;
   qDeleteAll(evidence_->findChildren<QToolButton*>(Qt::FindDirectChildrenOnly));
   for (const Evidence& moment : evidence) {
     const QString video = toText(moment.video);
@@ -166,7 +168,7 @@ void TurnWidget::showEvidence(const Turn& turn) {
     button->setAccessibleName(button->toolTip());
     button->setProperty("video", video);
     button->setProperty("time", moment.start);
-    placeThumbnail(button, thumbnails_->get(video, moment.start));
+    placeThumbnail(button, thumbnails_->get(video, moment.start, sampling_));
     connect(button, &QToolButton::clicked, this, [this, video, time = moment.start] {
       emit showRequested();
       emit momentActivated(video, time);

@@ -50,6 +50,7 @@ class TurnWidget : public QFrame {
   QToolButton* retry_;
   QToolButton* copy_;
   std::vector<Evidence> shown_;
+  SamplingSettings sampling_;  // of what is shown
 };
 
 }  // namespace longview::ui

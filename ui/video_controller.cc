@@ -20,11 +20,13 @@ VideoController::VideoController(EngineBridge* bridge, LibraryModel* library, Ap
   connect(bridge_, &EngineBridge::jobProgressed, this, &VideoController::onProgress);
   refresh_.setInterval(kRefresh_ms);
   connect(&refresh_, &QTimer::timeout, this, &VideoController::refreshFrames);
+  connect(bridge_, &EngineBridge::reopened, this, &VideoController::readAgain);
 }
 
 void VideoController::open(const QString& path) {
-  if (opening_job_ != 0) bridge_->cancel(opening_job_);
+  if (!opening_.isEmpty()) bridge_->cancel(opening_job_);
   opening_ = path;
+  waiting_.removeAll(path);
   emit opening(path);
   const SamplingSettings sampling = settings_->sampling();
   opening_job_ = bridge_->start<Opened>(
@@ -37,17 +39,18 @@ void VideoController::open(const QString& path) {
         if (QFileInfo::exists(captions)) opened.captions = captions;
         return opened;
       },
-      [this, path](Result<Opened> opened) { finishOpening(path, std::move(opened)); });
+      [this, path, number = ++openings_](Result<Opened> opened) {
+        if (number == openings_) finishOpening(path, std::move(opened));
+      });
 }
 
 void VideoController::finishOpening(const QString& path, Result<Opened> opened) {
-  if (path != opening_) return;
-  opening_job_ = 0;
   opening_.clear();
   if (!opened.ok()) {
     const QString why = failureText(opened.status());
     if (opened.status().code() != StatusCode::kCancelled) library_->setState(path, ReadState::kFailed, why);
     emit openFailed(path, why);
+    readWaiting();
     return;
   }
   path_ = path;
@@ -61,12 +64,21 @@ void VideoController::finishOpening(const QString& path, Result<Opened> opened) 
   emit framesChanged();
   refreshFrames();
   read(path);
+  readWaiting();
+}
+
+void VideoController::readWaiting() {
+  for (const QString& path : std::exchange(waiting_, {})) read(path);
 }
 
 void VideoController::read(const QString& path) {
   if (reading_.contains(path)) return;
   library_->add(path);
   library_->setState(path, ReadState::kWaiting);
+  if (!opening_.isEmpty()) {
+    if (!waiting_.contains(path)) waiting_ << path;
+    return;
+  }
   const IndexOptions options{settings_->sampling(), false};
   reading_[path] = bridge_->start<IndexReport>(
       Lane::kIndex, tr("Reading %1").arg(path.section(QLatin1Char('/'), -1)), this,
@@ -76,7 +88,21 @@ void VideoController::read(const QString& path) {
 }
 
 void VideoController::pause(const QString& path) {
+  again_.removeAll(path);
+  if (waiting_.removeAll(path) > 0) library_->setState(path, ReadState::kPaused);
   if (const auto job = reading_.constFind(path); job != reading_.constEnd()) bridge_->cancel(*job);
+}
+
+void VideoController::readAgain() {
+  const QStringList now = reading_.keys();
+  for (const QString& path : now) pause(path);
+  again_ = now;
+  if (path_.isEmpty()) return;
+  const LibraryVideo* open = library_->video(path_);
+  if (!reading_.contains(path_) && open != nullptr && open->state != ReadState::kPaused) read(path_);
+  frames_.clear();
+  emit framesChanged();
+  refreshFrames();
 }
 
 bool VideoController::reading(const QString& path) const { return reading_.contains(path); }
@@ -93,6 +119,7 @@ void VideoController::finishReading(const QString& path, const Result<IndexRepor
   } else {
     library_->setState(path, ReadState::kFailed, failureText(report.status()));
   }
+  if (again_.removeAll(path) > 0) read(path);
   if (path == path_) refreshFrames();
   emit readingEnded(path);
 }
@@ -119,9 +146,11 @@ void VideoController::refreshFrames() {
       [path, sampling](const EngineBridge::Call& call) {
         return call.engine.KeptFrames(toPath(path), sampling, call.job);
       },
-      [this, path](Result<std::vector<KeptFrame>> frames) {
+      [this, path, sampling](Result<std::vector<KeptFrame>> frames) {
         refreshing_ = false;
-        if (path == path_ && frames.ok() && frames->size() != frames_.size()) {
+        // What was found under other settings is of no use any more.
+        const bool wanted = path == path_ && SamplingText(sampling) == SamplingText(settings_->sampling());
+        if (wanted && frames.ok() && frames->size() != frames_.size()) {
           frames_ = std::move(frames).value();
           emit framesChanged();
         }

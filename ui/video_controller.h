@@ -6,6 +6,7 @@
 #include <QHash>
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <QTimer>
 #include <vector>
 
@@ -31,6 +32,9 @@ class VideoController : public QObject {
   // Stops reading; what was read is kept and `read` goes on from there.
   void pause(const QString& path);
   bool reading(const QString& path) const;
+  // What is read at this moment, and the open film unless it is paused, are read with the settings and the engine of
+  // now.
+  void readAgain();
 
   // The open video; an empty path where there is none.
   const QString& path() const { return path_; }
@@ -54,6 +58,7 @@ class VideoController : public QObject {
     QString captions;
   };
   void finishOpening(const QString& path, Result<Opened> opened);
+  void readWaiting();
   void finishReading(const QString& path, const Result<IndexReport>& report);
   void refreshFrames();
   void onProgress(quint64 id, double done, double total);
@@ -62,8 +67,10 @@ class VideoController : public QObject {
   LibraryModel* library_;
   AppSettings* settings_;
   QString path_;
-  QString opening_;
-  quint64 opening_job_ = 0;
+  QString opening_;          // empty where nothing is being opened
+  int openings_ = 0;         // begun; only the latest counts
+  quint64 opening_job_ = 0;  // of the latest
+  QStringList waiting_;      // to be read once that one is open: it comes first
   MediaInfo info_;
   QString captions_;
   std::vector<KeptFrame> frames_;
@@ -71,6 +78,7 @@ class VideoController : public QObject {
   bool refresh_again_ = false;  // wanted while one was on its way
   QTimer refresh_;
   QHash<QString, quint64> reading_;  // path -> job
+  QStringList again_;                // of them: begin anew once they have stopped
 };
 
 }  // namespace longview::ui

@@ -82,15 +82,6 @@ std::string FileUrl(const std::filesystem::path& file) {
   return url;
 }
 
-FrameRate RateOf(const TimelineMedia& media) {
-  FrameRate rate = NominalRate(media.fps);
-  // The file's own timecode says how it counts.
-  if (rate.drop && media.timecode.find(':') != std::string::npos) {
-    rate.drop = media.timecode.find(';') != std::string::npos;
-  }
-  return rate;
-}
-
 int64_t FilmFrames(const TimelineMedia& media, const FrameRate& rate, std::span<const Marker> markers) {
   const int64_t last = markers.empty() ? 1 : markers.back().last;
   return std::max(last, FrameAt(media.end_s, rate));
@@ -125,6 +116,15 @@ FrameRate NominalRate(double fps) {
   return {1000 / common, thousandths / common, std::max<int64_t>(1, (thousandths + 500) / 1000), false};
 }
 
+FrameRate FilmRate(double fps, std::string_view timecode) {
+  FrameRate rate = NominalRate(fps);
+  // The file's own timecode says how it counts.
+  if (rate.drop && timecode.find(':') != std::string_view::npos) {
+    rate.drop = timecode.find(';') != std::string_view::npos;
+  }
+  return rate;
+}
+
 std::string Timecode(int64_t frame, const FrameRate& rate) {
   if (rate.drop) {
     // Ten minutes hold 9 * dropped frames fewer than they count.
@@ -157,7 +157,7 @@ int64_t ParseTimecode(std::string_view text, const FrameRate& rate) {
 }
 
 std::string WriteEdl(std::span<const Cue> cues, const TimelineMedia& media) {
-  const FrameRate rate = RateOf(media);
+  const FrameRate rate = FilmRate(media.fps, media.timecode);
   const int64_t source = std::max<int64_t>(0, ParseTimecode(media.timecode, rate));
   const int64_t record = ParseTimecode("01:00:00:00", rate);
   const std::string name = EdlText(media.file.filename().native());
@@ -180,7 +180,7 @@ std::string WriteEdl(std::span<const Cue> cues, const TimelineMedia& media) {
 }
 
 std::string WriteFcpxml(std::span<const Cue> cues, std::span<const Chapter> chapters, const TimelineMedia& media) {
-  const FrameRate rate = RateOf(media);
+  const FrameRate rate = FilmRate(media.fps, media.timecode);
   const std::vector<Marker> markers = Markers(cues, media.end_s, rate);
   const int64_t start = std::max<int64_t>(0, ParseTimecode(media.timecode, rate));
   const std::string duration = RationalTime(FilmFrames(media, rate, markers), rate);

@@ -31,6 +31,10 @@ struct FrameRate {
 // 0: 25.
 FrameRate NominalRate(double fps);
 
+// NominalRate of a film; where the timecode that its file has (empty: none) does not count in drop-frame, this does not
+// either.
+FrameRate FilmRate(double fps, std::string_view timecode);
+
 // `frame` (>= 0) as HH:MM:SS:FF, with ';' before the frames in drop-frame. Hours go on above 23.
 std::string Timecode(int64_t frame, const FrameRate& rate);
 // The frame that a timecode such as 01:00:00:00 or 01:00:00;00 names; -1 where it is none.

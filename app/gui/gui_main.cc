@@ -124,7 +124,6 @@ int RunWindow(int argc, char** argv) {
   if (open.isEmpty() && !settings.openVideo().isEmpty()) open = QStringList{settings.openVideo()};
   const std::function<void()> build = [&] {
     window = std::make_unique<ui::MainWindow>(&bridge, &settings);
-    QObject::connect(window.get(), &ui::MainWindow::themeChosen, &app, [&] { ui::applyTheme(settings.theme()); });
     QObject::connect(
         window.get(), &ui::MainWindow::languageChosen, &app,
         [&](const QString& language) {

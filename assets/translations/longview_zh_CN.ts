@@ -387,10 +387,6 @@
         <translation>进度</translation>
     </message>
     <message>
-        <source>Stop all that runs; what was read is kept</source>
-        <translation>停止所有任务；已读内容会保留</translation>
-    </message>
-    <message>
         <source>Stop all that runs</source>
         <translation>停止所有任务</translation>
     </message>
@@ -537,6 +533,22 @@
     <message>
         <source>Close</source>
         <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Stop what runs; what was read is kept</source>
+        <translation>停止任务；已读内容会保留</translation>
+    </message>
+    <message>
+        <source>Stop what runs</source>
+        <translation>停止任务</translation>
+    </message>
+    <message>
+        <source>Stop: %1</source>
+        <translation>停止：%1</translation>
+    </message>
+    <message>
+        <source>%1 of the cache were removed, as the limit wants.</source>
+        <translation>已按大小上限删除 %1 缓存。</translation>
     </message>
 </context>
 <context>
@@ -1082,10 +1094,6 @@
         <translation>提问时查看(&amp;Q)</translation>
     </message>
     <message>
-        <source>A film that was read with other settings is read again when it is opened.</source>
-        <translation>以其他设置读取过的视频，打开时会重新读取。</translation>
-    </message>
-    <message>
         <source>Exact: every picture</source>
         <translation>精确：每一帧</translation>
     </message>
@@ -1120,6 +1128,10 @@
     <message>
         <source>Close</source>
         <translation>关闭</translation>
+    </message>
+    <message>
+        <source>The open film is read again at once with new settings, any other when it is opened.</source>
+        <translation>更改设置后，打开的视频会立即重新读取，其他视频在打开时重新读取。</translation>
     </message>
 </context>
 <context>

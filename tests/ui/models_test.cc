@@ -127,13 +127,32 @@ TEST(UiExport, AnEditListIsFramesOfTheFilm) {
   const auto moments = momentsOf(oneTurn(), QStringLiteral("/v/a.mp4"));
   ASSERT_EQ(moments.size(), 2u);
   EXPECT_DOUBLE_EQ(moments[0].start, 3.0);
-  const QString edl = QString::fromLatin1(toEdl(moments, 25.0, QStringLiteral("a.mp4")));
+  MediaInfo film;
+  film.path = "/v/a.mp4";
+  film.fps_avg = 25.0;
+  const QString edl = QString::fromLatin1(toEdl(moments, film));
   EXPECT_TRUE(edl.startsWith(QStringLiteral("TITLE: a.mp4\nFCM: NON-DROP FRAME\n")));
   EXPECT_TRUE(
       edl.contains(QStringLiteral("001  AX       V     C        00:00:03:00 00:00:04:00 00:00:00:00 00:00:01:00")));
   EXPECT_TRUE(
       edl.contains(QStringLiteral("002  AX       V     C        00:01:02:00 00:01:04:13 00:00:01:00 00:00:03:13")))
       << edl.toStdString();
+}
+
+// Three hours of American television: counted in whole frames of 30 a second, an edit list would be eleven seconds off.
+TEST(UiExport, AnEditListKeepsPaceWithTheClock) {
+  MediaInfo film;
+  film.path = "/v/a.mp4";
+  film.fps_avg = 29.97;
+  const std::vector<Evidence> moments = {{"/v/a.mp4", 10800.0, 10801.0, 0.5}};
+  QString edl = QString::fromLatin1(toEdl(moments, film));
+  EXPECT_TRUE(edl.contains(QStringLiteral("FCM: DROP FRAME"))) << edl.toStdString();
+  EXPECT_TRUE(edl.contains(QStringLiteral("03:00:00;00 03:00:01;00 00:00:00;00 00:00:01;00"))) << edl.toStdString();
+  // The file's own timecode is what an editing program finds the frames by.
+  film.fps_avg = 25.0;
+  film.timecode = "10:00:00:00";
+  edl = QString::fromLatin1(toEdl(moments, film));
+  EXPECT_TRUE(edl.contains(QStringLiteral("13:00:00:00 13:00:01:00 00:00:00:00 00:00:01:00"))) << edl.toStdString();
 }
 
 TEST(UiExport, SubtitlesAreTheAnswersOverTheirMoments) {
@@ -146,6 +165,8 @@ TEST(UiStore, AConversationComesBackAsItWas) {
   std::vector<Turn> turns = oneTurn();
   turns[0].prompt = QStringLiteral("What is here?");
   turns[0].range = TimeSpan{1.5, 80.0};
+  turns[0].sampling.fps = 0.25;
+  turns[0].sampling.decoding = Decoding::kKeyframe;
   turns[0].answer.cache = {"mla", "bf16", 128, 100, uint64_t{5} << 32};
   for (int i = 0; i < 1000; ++i) turns[0].answer.looked.push_back({"/v/a.mp4", i * 1.0, i + 1.0, i * 1e-4});
   Turn chapters;
@@ -168,6 +189,7 @@ TEST(UiStore, AConversationComesBackAsItWas) {
   EXPECT_EQ(back[0].text, turns[0].text);
   EXPECT_EQ(back[0].state, Turn::State::kDone);
   EXPECT_EQ(back[0].answer.cache.bytes, turns[0].answer.cache.bytes);
+  EXPECT_EQ(SamplingText(back[0].sampling), SamplingText(turns[0].sampling));
   ASSERT_TRUE(back[0].range.has_value());
   EXPECT_DOUBLE_EQ(back[0].range->end, 80.0);
   ASSERT_EQ(back[0].answer.evidence.size(), 2u);

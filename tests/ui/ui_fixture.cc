@@ -4,11 +4,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <QCoreApplication>
+#include <QApplication>
 #include <QDialogButtonBox>
 #include <QEventLoop>
 #include <QFile>
 #include <QFileDialog>
+#include <QImage>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTest>
@@ -16,7 +18,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "tests/support/model_parts.h"
 #include "tests/support/test_clip.h"
@@ -102,6 +106,79 @@ void answerFileDialog(MainWindow* window, const QString& action, const QString& 
     if (buttons->buttonRole(button) == QDialogButtonBox::AcceptRole) QTest::mouseClick(button, Qt::LeftButton);
   }
   ASSERT_TRUE(waitFor([&] { return window->findChild<QFileDialog*>() == nullptr; }, 10.0));
+}
+
+void expectTheKeyboardReachesAll(QWidget* first) {
+  QWidget* const window = first->window();
+  window->activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(window));
+  first->setFocus(Qt::TabFocusReason);
+  const auto name = [](const QWidget* widget) {
+    return widget->metaObject()->className() +
+           (" " + widget->objectName() + " " + widget->accessibleName()).toStdString();
+  };
+  std::set<QWidget*> reached = {first};
+  std::vector<QWidget*> order;
+  for (int i = 0; i < 200; ++i) {
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+    QWidget* now = QApplication::focusWidget();
+    if (now == first) break;
+    if (reached.insert(now).second) order.push_back(now);
+  }
+  ASSERT_EQ(QApplication::focusWidget(), first) << "Tab does not come round";
+  for (auto* widget : window->findChildren<QWidget*>()) {
+    if (widget->window() != window || !widget->isVisible() || !widget->isEnabled()) continue;
+    if ((widget->focusPolicy() & Qt::TabFocus) == 0 || widget->focusProxy() != nullptr) continue;
+    if (widget->visibleRegion().isEmpty()) continue;
+    EXPECT_TRUE(reached.count(widget) != 0) << name(widget) << " is not reached";
+  }
+  for (QWidget* widget : order) {
+    const auto picture = [&] {
+      const QRect place(widget->mapTo(window, QPoint(-2, -2)), widget->size() + QSize(4, 4));
+      return window->grab(place).toImage();
+    };
+    widget->setFocus(Qt::TabFocusReason);
+    QTest::qWait(20);
+    const QImage with = picture();
+    first->setFocus(Qt::TabFocusReason);
+    QTest::qWait(20);
+    EXPECT_NE(with, picture()) << name(widget) << " does not show its focus";
+  }
+}
+
+void expectNothingIsCutOff(const QWidget* root, const std::string& when) {
+  std::vector<QWidget*> looked;
+  for (auto* widget : root->findChildren<QWidget*>()) {
+    const QWidget* parent = widget->parentWidget();
+    const bool part = parent->inherits("QAbstractSpinBox") || parent->inherits("QComboBox") ||
+                      parent->inherits("QLineEdit") || parent->inherits("QAbstractItemView");
+    const bool of_qt = widget->objectName().startsWith(QStringLiteral("qt_dockwidget"));
+    if (widget->window() != root->window() || !widget->isVisible() || part || of_qt) continue;
+    const auto* label = qobject_cast<QLabel*>(widget);
+    QSize wanted = widget->sizeHint();
+    if (label != nullptr) {
+      if (label->text().isEmpty()) continue;
+      if (label->wordWrap()) wanted = QSize(1, label->heightForWidth(label->width()));
+    } else if (qobject_cast<QLineEdit*>(widget) != nullptr) {
+      wanted.setWidth(1);  // what is longer scrolls
+    } else if (!widget->inherits("QAbstractButton") && !widget->inherits("QComboBox") &&
+               !widget->inherits("QAbstractSpinBox")) {
+      continue;
+    }
+    const std::string name = when + ": " + widget->metaObject()->className() + " " +
+                             (widget->objectName() + " " + widget->accessibleName()).toStdString() + " " +
+                             widget->property("text").toString().left(60).toStdString();
+    EXPECT_GE(widget->width(), wanted.width()) << name;
+    EXPECT_GE(widget->height(), wanted.height()) << name;
+    EXPECT_TRUE(parent->rect().contains(widget->geometry())) << name << " sticks out";
+    for (const QWidget* other : looked) {
+      EXPECT_FALSE(other->parentWidget() == parent && other->geometry().intersects(widget->geometry()))
+          << name << " overlaps " << other->metaObject()->className() << " "
+          << other->property("text").toString().toStdString();
+    }
+    looked.push_back(widget);
+  }
+  EXPECT_FALSE(looked.empty()) << when;
 }
 
 bool playerAt(MainWindow* window, double time_s) {

@@ -33,6 +33,14 @@ QAction* actionNamed(MainWindow* window, const QString& text);
 // Chooses the action, types a name into the file dialog that comes, and accepts it.
 void answerFileDialog(MainWindow* window, const QString& action, const QString& name);
 
+// Tab comes from `first` to every control of its window that can be used and back, and each looks other with the focus
+// than without.
+void expectTheKeyboardReachesAll(QWidget* first);
+
+// Every text, button and field below `root` has the room that it asks for, lies inside its parent, and overlaps no
+// neighbour. `when` tells which look failed.
+void expectNothingIsCutOff(const QWidget* root, const std::string& when);
+
 // Whether the player comes to this time, in seconds.
 bool playerAt(MainWindow* window, double time_s);
 

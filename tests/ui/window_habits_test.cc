@@ -37,6 +37,7 @@
 #include "ui/player_view.h"
 #include "ui/search_pane.h"
 #include "ui/settings_dialog.h"
+#include "ui/shortcuts_dialog.h"
 #include "ui/timeline_widget.h"
 #include "ui/turn_widget.h"
 #include "ui/video_controller.h"
@@ -171,6 +172,42 @@ TEST_F(UiWindowHabits, ClosedInFullScreenItComesBackWithItsDocks) {
   EXPECT_FALSE(window->findChild<QDockWidget*>(QStringLiteral("library"))->isHidden());
 }
 
+TEST_F(UiWindowHabits, TheLayoutComesBack) {
+  MainWindow* window = makeWindow();
+  window->resize(1000, 700);
+  window->findChild<QDockWidget*>(QStringLiteral("search"))->close();
+  auto* library = window->findChild<QDockWidget*>(QStringLiteral("library"));
+  window->addDockWidget(Qt::RightDockWidgetArea, library);
+  window->close();
+  window = makeWindow();
+  EXPECT_EQ(window->width(), 1000);
+  EXPECT_TRUE(window->findChild<QDockWidget*>(QStringLiteral("search"))->isHidden());
+  library = window->findChild<QDockWidget*>(QStringLiteral("library"));
+  EXPECT_EQ(window->dockWidgetArea(library), Qt::RightDockWidgetArea);
+  // What was closed is a choice of the menu away.
+  actionNamed(window, QStringLiteral("Search for a moment"))->trigger();
+  EXPECT_TRUE(window->findChild<QLineEdit*>(QStringLiteral("words"))->isVisible());
+}
+
+TEST_F(UiWindowHabits, EveryKeyIsListed) {
+  MainWindow* window = makeWindow();
+  actionNamed(window, QStringLiteral("Keyboard shortcuts"))->trigger();
+  auto* dialog = window->findChild<ShortcutsDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  ASSERT_TRUE(waitFor([&] { return dialog->isVisible(); }, 10.0));
+  QString all;
+  const auto* table = dialog->findChild<QTableWidget*>();
+  for (int row = 0; row < table->rowCount(); ++row) {
+    EXPECT_FALSE(table->item(row, 1)->text().isEmpty());
+    all += table->item(row, 0)->text() + QLatin1Char('\n');
+  }
+  for (const char* key : {"Ctrl+O", "Ctrl+L", "Ctrl+F", "F1", "F11", "J K L", ", .", "[ ]", "I O", "Home"}) {
+    EXPECT_TRUE(all.contains(QLatin1String(key))) << key;
+  }
+  QTest::keyClick(dialog, Qt::Key_Escape);
+  EXPECT_TRUE(waitFor([&] { return window->findChild<ShortcutsDialog*>() == nullptr; }, 10.0));
+}
+
 TEST_F(UiWindowHabits, AnotherLanguageIsAnotherWindowWithTheSameConversation) {
   MainWindow* window = makeWindow();
   openAndRead(window, clip());
@@ -280,45 +317,36 @@ TEST_F(UiWindowHabits, HoveringTheTimelineShowsTheFrameAndTheTime) {
   EXPECT_EQ(timeline->grab().toImage(), before);
 }
 
+TEST_F(UiWindowHabits, TheTimelineMarksTheMomentsAndWhereTheAnswerLooked) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  TimelineWidget* timeline = window->playerPanel()->timeline();
+  QTest::qWait(300);  // thumbnails of the strip
+  const QImage before = timeline->grab().toImage();
+  const std::string film = clip().toStdString();
+  timeline->setAnswer({{film, 3.0, 6.0, 0.6}, {"/another film.mp4", 12.0, 15.0, 0.4}},
+                      {{film, 3.0, 6.0, 0.6}, {film, 9.0, 9.5, 0.2}});
+  const QImage after = timeline->grab().toImage();
+  const double scale = timeline->devicePixelRatioF();
+  const auto changed = [&](double time_s, int y) {
+    const QPoint at(static_cast<int>(timeline->xOf(time_s) * scale), static_cast<int>(y * scale));
+    return before.pixel(at) != after.pixel(at);
+  };
+  const int strip = timeline->height() / 2;
+  const int foot = timeline->height() - 3;
+  EXPECT_TRUE(changed(4.5, strip));
+  EXPECT_FALSE(changed(13.5, strip)) << "a moment of another film is marked";
+  EXPECT_TRUE(changed(4.5, foot));
+  EXPECT_TRUE(changed(9.2, foot));
+  EXPECT_FALSE(changed(16.0, foot - 10));
+}
+
 // Tab comes to every control that can be used, and each shows that it has the focus.
 TEST_F(UiWindowHabits, TheKeyboardReachesEverythingAndTheFocusIsSeen) {
   MainWindow* window = makeWindow();
   openAndRead(window, clip());
   askAndWait(window, QStringLiteral("When is a circle seen?"));
-  window->activateWindow();
-  ASSERT_TRUE(QTest::qWaitForWindowActive(window));
-  QWidget* const first = window->playerPanel()->view();
-  first->setFocus(Qt::TabFocusReason);
-  std::set<QWidget*> reached = {first};
-  std::vector<QWidget*> order;
-  for (int i = 0; i < 200; ++i) {
-    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
-    QWidget* now = QApplication::focusWidget();
-    if (now == first) break;
-    if (reached.insert(now).second) order.push_back(now);
-  }
-  ASSERT_EQ(QApplication::focusWidget(), first) << "Tab does not come round";
-  for (auto* widget : window->findChildren<QWidget*>()) {
-    if (!widget->isVisible() || !widget->isEnabled() || (widget->focusPolicy() & Qt::TabFocus) == 0) continue;
-    if (widget->focusProxy() != nullptr || widget->visibleRegion().isEmpty()) continue;
-    EXPECT_TRUE(reached.count(widget) != 0)
-        << widget->metaObject()->className() << " " << widget->objectName().toStdString() << " "
-        << widget->accessibleName().toStdString();
-  }
-  EXPECT_GT(reached.size(), 15u);
-  for (QWidget* widget : order) {
-    const auto picture = [&] {
-      const QRect place(widget->mapTo(window, QPoint(-2, -2)), widget->size() + QSize(4, 4));
-      return window->grab(place).toImage();
-    };
-    widget->setFocus(Qt::TabFocusReason);
-    QTest::qWait(20);
-    const QImage with = picture();
-    first->setFocus(Qt::TabFocusReason);
-    QTest::qWait(20);
-    EXPECT_NE(with, picture()) << widget->metaObject()->className() << " " << widget->objectName().toStdString() << " "
-                               << widget->accessibleName().toStdString() << " does not show its focus";
-  }
+  expectTheKeyboardReachesAll(window->playerPanel()->view());
 }
 
 // A model folder whose picture part is missing, and a python3 that brings it from another folder instead of a network.

@@ -13,6 +13,7 @@
 #include <QSignalSpy>
 #include <QTest>
 #include <QToolButton>
+#include <QWheelEvent>
 #include <cmath>
 #include <fstream>
 
@@ -94,7 +95,8 @@ TEST_F(UiWindow, AnswersWhileTheFilmIsStillRead) {
   ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }, 300.0));
   ASSERT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
   EXPECT_LT(turnOf(window, 0).answer.read_until_s, 299.0);
-  EXPECT_FALSE(TurnWidget::note(turnOf(window, 0)).isEmpty());
+  const QString note = TurnWidget::note(turnOf(window, 0));
+  EXPECT_TRUE(note.contains(QStringLiteral("were read so far"))) << note.toStdString();
 
   // Pause keeps what was read; going on begins there.
   actionNamed(window, QStringLiteral("Pause reading"))->trigger();
@@ -229,6 +231,81 @@ TEST_F(UiWindow, ThePlayerHasTheKeysOfMpv) {
   EXPECT_EQ(player->picture().size(), view->size() * view->devicePixelRatioF());
 }
 
+TEST_F(UiWindow, ThePlayerHasTheOtherKeysAndTheMouseOfMpv) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  PlayerPanel* panel = window->playerPanel();
+  MpvPlayer* player = panel->player();
+  QWidget* view = panel->view();
+  view->setFocus();
+  // Seeks are exact, also between keyframes (every 2 s).
+  player->seek(13.7);
+  ASSERT_TRUE(playerAt(window, 13.7)) << player->position();
+  QTest::keyClick(view, Qt::Key_J);
+  EXPECT_TRUE(playerAt(window, 3.7)) << player->position();
+  QTest::keyClick(view, Qt::Key_Up);
+  EXPECT_TRUE(waitFor([&] { return player->position() > 17.5; }, 20.0)) << player->position();
+  QTest::keyClick(view, Qt::Key_Down);
+  EXPECT_TRUE(playerAt(window, 0.0)) << player->position();
+  QTest::keyClick(view, Qt::Key_End);
+  EXPECT_TRUE(waitFor([&] { return player->position() > 17.5; }, 20.0)) << player->position();
+  // At its end the film begins anew.
+  QTest::keyClick(view, Qt::Key_Space);
+  EXPECT_TRUE(waitFor([&] { return !player->paused() && player->position() < 5.0; }, 20.0)) << player->position();
+  QTest::keyClick(view, Qt::Key_P);
+  EXPECT_TRUE(waitFor([&] { return player->paused(); }, 10.0));
+  QTest::keyClick(view, Qt::Key_BracketRight);
+  EXPECT_TRUE(waitFor([&] { return std::abs(player->speed() - 1.1) < 0.001; }, 10.0)) << player->speed();
+  QTest::keyClick(view, Qt::Key_Backspace);
+  EXPECT_TRUE(waitFor([&] { return player->speed() == 1.0; }, 10.0));
+
+  QWheelEvent wheel(view->rect().center(), view->mapToGlobal(view->rect().center()), QPoint(), QPoint(0, -240),
+                    Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+  QApplication::sendEvent(view, &wheel);
+  EXPECT_TRUE(waitFor([&] { return player->volume() == 90; }, 10.0)) << player->volume();
+  QTest::mouseClick(view, Qt::LeftButton);
+  EXPECT_TRUE(waitFor([&] { return !player->paused(); }, 10.0));
+  QTest::mouseClick(view, Qt::LeftButton);
+  EXPECT_TRUE(waitFor([&] { return player->paused(); }, 10.0));
+  QTest::mouseDClick(view, Qt::LeftButton);
+  EXPECT_TRUE(waitFor([&] { return window->isFullScreen(); }, 10.0));
+  QTest::keyClick(view, Qt::Key_Escape);
+  EXPECT_FALSE(window->isFullScreen());
+  QTest::keyClick(view, Qt::Key_F);
+  EXPECT_TRUE(window->isFullScreen());
+}
+
+// Words appear as they are made, and what can be done with an answer is a click.
+TEST_F(UiWindow, AnAnswerIsSeenWhileItIsWritten) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  std::vector<QString> seen;
+  QObject::connect(window->conversation(), &Conversation::turnChanged, window, [&](int turn) {
+    const Turn& now = turnOf(window, turn);
+    if (now.state == Turn::State::kWriting && (seen.empty() || seen.back() != now.text)) seen.push_back(now.text);
+  });
+  ask(window, QStringLiteral("Which colour is the biggest thing?"));
+  auto* widget = window->conversationView()->findChild<TurnWidget*>();
+  const auto button = [&](const char* name) {
+    for (auto* one : widget->findChildren<QToolButton*>()) {
+      if (one->accessibleName() == QLatin1String(name)) return one;
+    }
+    return static_cast<QToolButton*>(nullptr);
+  };
+  ASSERT_TRUE(waitFor([&] { return seen.size() > 2 || !turnOf(window, 0).running(); }));
+  ASSERT_GT(seen.size(), 2u);
+  for (size_t i = 1; i < seen.size(); ++i) EXPECT_TRUE(seen[i].startsWith(seen[i - 1])) << seen[i].toStdString();
+  ASSERT_TRUE(button("Stop")->isVisible());
+  QTest::mouseClick(button("Stop"), Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  EXPECT_EQ(turnOf(window, 0).state, Turn::State::kStopped);
+  EXPECT_FALSE(turnOf(window, 0).text.isEmpty());  // what was written stays
+  EXPECT_FALSE(button("Stop")->isVisible());
+  QTest::mouseClick(button("Ask again"), Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }));
+  EXPECT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
+}
+
 TEST_F(UiWindow, WhatCannotBeOpenedIsSaidInWords) {
   MainWindow* window = makeWindow();
   Watchdog watchdog;
@@ -278,6 +355,10 @@ TEST_F(UiWindow, DropsOpenFilesAndRefuseTheRestWithWords) {
     QDropEvent event(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(window, &event);
   };
+  // Nothing inside takes a drop for itself: a film dropped on the line of questions is opened, not written there.
+  for (auto* widget : window->findChildren<QWidget*>()) {
+    EXPECT_FALSE(widget->acceptDrops()) << widget->metaObject()->className() << widget->objectName().toStdString();
+  }
   drop({QUrl(QStringLiteral("https://example.org/a.mp4"))}, {});
   EXPECT_TRUE(window->message().contains(QStringLiteral("example.org")));
   drop({}, QStringLiteral("some words"));
@@ -295,6 +376,35 @@ TEST_F(UiWindow, TheLatestOpeningWins) {
   ASSERT_TRUE(waitFor([&] { return window->controller()->path() == second; }));
   ASSERT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }));
   EXPECT_TRUE(window->windowTitle().contains(QStringLiteral("second.mp4")));
+}
+
+// As a double click and Enter do.
+TEST_F(UiWindow, AFilmThatIsOpenedTwiceAtOnceIsOpen) {
+  MainWindow* window = makeWindow();
+  window->controller()->open(clip());
+  window->controller()->open(clip());
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == clip() || !window->message().isEmpty(); }));
+  EXPECT_EQ(window->controller()->path(), clip());
+  EXPECT_TRUE(window->message().isEmpty()) << window->message().toStdString();
+}
+
+// The first is what the person looks at; the others wait.
+TEST_F(UiWindow, OfSeveralFilmsTheOpenOneIsReadFirst) {
+  const std::filesystem::path film = folder_ / "long.mp4";
+  makeLongFilm(film, 300);
+  MainWindow* window = makeWindow();
+  window->openPaths({toText(film), clip(), toText(folder_.Write("broken.mp4", std::string(5000, 'x')))});
+  EXPECT_EQ(window->library()->video(clip())->state, ReadState::kWaiting);
+  ASSERT_TRUE(waitFor([&] { return window->controller()->frames().size() > 4; }, 300.0));
+  EXPECT_EQ(window->library()->video(clip())->state, ReadState::kWaiting);
+  window->controller()->pause(toText(film));
+  ASSERT_TRUE(waitFor([&] { return window->library()->video(clip())->state == ReadState::kDone; }, 300.0));
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  EXPECT_EQ(window->library()->video(toText(folder_ / "broken.mp4"))->state, ReadState::kFailed);
+  // Where the first cannot be opened, the others are read all the same.
+  const QString second = copyOf(QStringLiteral("second.mp4"));
+  window->openPaths({toText(folder_ / "missing.mp4"), second});
+  EXPECT_TRUE(waitFor([&] { return window->library()->video(second)->state == ReadState::kDone; }, 300.0));
 }
 
 TEST_F(UiWindow, RemembersWhereAFilmWasLeft) {

@@ -9,12 +9,19 @@
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 #include <QSlider>
 #include <QSpinBox>
 #include <QTableView>
 #include <QTest>
+#include <QTimer>
+#include <QToolButton>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +29,7 @@
 #include "tests/ui/ui_fixture.h"
 #include "ui/compare_model.h"
 #include "ui/conversation_export.h"
+#include "ui/conversation_view.h"
 #include "ui/format.h"
 #include "ui/library_model.h"
 #include "ui/memory_page.h"
@@ -31,6 +39,7 @@
 #include "ui/selftest_page.h"
 #include "ui/settings_dialog.h"
 #include "ui/timeline_widget.h"
+#include "ui/turn_widget.h"
 #include "ui/video_controller.h"
 
 namespace longview::ui::test {
@@ -235,6 +244,138 @@ TEST_F(UiWindowWork, ExportsGoThroughTheirDialogs) {
   // Where nothing can be written, the window says where and why.
   answerFileDialog(window, QStringLiteral("Conversation as Markdown…"), QStringLiteral("/proc/talk.md"));
   EXPECT_TRUE(waitFor([&] { return window->message().contains(QStringLiteral("/proc/talk.md")); }, 10.0));
+}
+
+// Mean difference of two pictures' bytes, the second brought to the size of the first.
+double difference(const QImage& a, const QImage& b) {
+  const QImage left = a.convertToFormat(QImage::Format_RGB888);
+  const QImage right =
+      b.convertToFormat(QImage::Format_RGB888).scaled(a.size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+  double sum = 0.0;
+  for (int y = 0; y < left.height(); ++y) {
+    for (int x = 0; x < 3 * left.width(); ++x) sum += std::abs(left.constScanLine(y)[x] - right.constScanLine(y)[x]);
+  }
+  return sum / (3.0 * left.width() * left.height());
+}
+
+// The thumbnails of the answer, by the times that they lead to.
+std::map<double, QImage> thumbnailsOf(MainWindow* window) {
+  std::map<double, QImage> images;
+  for (auto* button : window->conversationView()->findChild<TurnWidget*>()->findChildren<QToolButton*>()) {
+    if (!button->property("time").isValid()) continue;
+    images[button->property("time").toDouble()] = button->icon().pixmap(button->iconSize()).toImage();
+  }
+  return images;
+}
+
+TEST_F(UiWindowWork, TheMomentsOfAnAnswerShowExactlyTheFramesThatTheModelSaw) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  askForMoments(window);
+  const std::vector<Evidence> evidence = turnOf(window, 0).answer.evidence;
+  // The same from the index, and from the film itself, both without the window.
+  auto engine = Engine::Create(options());
+  ASSERT_TRUE(engine.ok());
+  std::map<double, QImage> expected;
+  for (const Evidence& moment : evidence) {
+    const auto kept = engine.value()->Thumbnails(toPath(clip()), settings_->sampling(), {moment.start});
+    ASSERT_TRUE(kept.ok()) << kept.status().message();
+    EXPECT_EQ(kept->front().start, moment.start);
+    const QImage image = QImage::fromData(kept->front().jpeg.data(), static_cast<int>(kept->front().jpeg.size()));
+    expected[moment.start] = image.scaled(QSize(112, 63), Qt::KeepAspectRatio, Qt::SmoothTransformation);
+    const auto frame = engine.value()->FrameAt(toPath(clip()), moment.start);
+    ASSERT_TRUE(frame.ok()) << frame.status().message();
+    const QImage seen(frame->rgb.data(), frame->width, frame->height, 3 * frame->width, QImage::Format_RGB888);
+    EXPECT_LT(difference(image, seen), 8.0) << moment.start;
+    const auto later = engine.value()->FrameAt(toPath(clip()), moment.start < 9.0 ? moment.start + 6.0 : 1.0);
+    ASSERT_TRUE(later.ok());
+    const QImage other(later->rgb.data(), later->width, later->height, 3 * later->width, QImage::Format_RGB888);
+    EXPECT_GT(difference(image, other), 16.0) << moment.start;
+  }
+  const auto same = [&] {
+    const std::map<double, QImage> shown = thumbnailsOf(window);
+    return shown.size() == expected.size() && std::all_of(expected.begin(), expected.end(), [&](const auto& one) {
+             return shown.count(one.first) != 0 && difference(one.second, shown.at(one.first)) < 0.01;
+           });
+  };
+  EXPECT_TRUE(waitFor(same, 20.0));
+
+  // Films that are read otherwise from now on have other frames; this answer came from those.
+  SamplingSettings other = settings_->sampling();
+  other.fps = 0.1;
+  other.scene_changes = false;
+  settings_->setSampling(other);
+  window = makeWindow();
+  openAndRead(window, clip());
+  EXPECT_TRUE(waitFor(same, 20.0)) << "other frames are shown after a restart";
+}
+
+TEST_F(UiWindowWork, OneJobOfSeveralIsStoppedAndTheOthersGoOn) {
+  const std::filesystem::path film = folder_ / "a & long.mp4";
+  makeLongFilm(film, 300);
+  MainWindow* window = makeWindow();
+  window->openPaths({toText(film), clip()});
+  ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }, 300.0));
+  ASSERT_EQ(window->library()->video(clip())->state, ReadState::kWaiting);
+  ask(window, QStringLiteral("What is seen?"));
+  Watchdog watchdog;
+  auto* stop = window->findChild<QToolButton*>(QStringLiteral("stopJobs"));
+  ASSERT_TRUE(stop->isVisible());
+  // The menu runs an event loop of its own until something is chosen.
+  QTimer::singleShot(100, stop->menu(), [menu = stop->menu()] {
+    EXPECT_GE(menu->actions().size(), 4);  // two films, the question, all of them
+    for (QAction* action : menu->actions()) {
+      if (action->text().contains(QStringLiteral("a && long.mp4"))) menu->setActiveAction(action);
+    }
+    QTest::keyClick(menu, Qt::Key_Return);
+  });
+  stop->setFocus();
+  QTest::keyClick(stop, Qt::Key_Space);
+  ASSERT_TRUE(waitFor([&] { return !window->controller()->reading(toText(film)); }, 30.0));
+  EXPECT_EQ(window->library()->video(toText(film))->state, ReadState::kPaused);
+  EXPECT_TRUE(turnOf(window, 0).running() || turnOf(window, 0).state == Turn::State::kDone);
+  ASSERT_TRUE(waitFor([&] { return window->library()->video(clip())->state == ReadState::kDone; }, 300.0));
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }, 300.0));
+  EXPECT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 30.0));
+  EXPECT_FALSE(stop->isVisible());
+}
+
+TEST_F(UiWindowWork, ClosingWhileClipsAreSavedLeavesNoHalfFile) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  // More moments than can be saved at once; some differ by less than their names do.
+  constexpr int kMoments = 400;
+  Turn turn;
+  turn.question = QStringLiteral("Everything?");
+  turn.videos = QStringList{clip()};
+  turn.state = Turn::State::kDone;
+  for (int i = 0; i < kMoments; ++i) {
+    turn.answer.evidence.push_back({clip().toStdString(), i * 0.02, 9.0 + i * 0.02, 1.0 / kMoments});
+  }
+  window->conversation()->restore({turn});
+  const std::filesystem::path clips = folder_ / "clips";
+  std::filesystem::create_directory(clips);
+  const auto files = [&] {
+    std::vector<std::filesystem::path> all;
+    for (const auto& entry : std::filesystem::directory_iterator(clips)) all.push_back(entry.path());
+    return all;
+  };
+  answerFileDialog(window, QStringLiteral("Moments as clips…"), toText(clips));
+  ASSERT_TRUE(waitFor([&] { return files().size() > 4; }, 30.0));
+  closeQuickly("while clips are saved");
+  const std::vector<std::filesystem::path> left = files();
+  EXPECT_GE(left.size(), 4u);
+  EXPECT_LT(left.size(), static_cast<size_t>(kMoments));
+  EXPECT_TRUE(std::filesystem::exists(clips / "clip 0.00.0-0.09.0 (2).mp4"));
+  for (const std::filesystem::path& file : left) {
+    EXPECT_NE(file.filename().native().front(), '.') << file;
+    const longview::test::RunOutcome probe = longview::test::RunProcess(
+        {"ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", file.string()});
+    EXPECT_GT(std::atof(probe.out.c_str()), 8.9) << file << probe.err;
+    EXPECT_TRUE(probe.err.empty()) << probe.err;
+  }
 }
 
 TEST_F(UiWindowWork, ACutFileSaysWhatIsWrongAndTheWindowGoesOn) {
