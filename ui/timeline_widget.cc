@@ -170,7 +170,7 @@ void TimelineWidget::paintMarks(QPainter* painter, const Rows& areas) {
     const double left = scale().x(moment.start);
     const double right = std::max(scale().x(moment.end), left + 3.0);
     painter->setPen(QPen(QColor(0xff, 0xb3, 0x00), 2.0));
-    painter->setBrush(QColor(0xff, 0xb3, 0x00, 50));
+    painter->setBrush(QColor(0xff, 0xb3, 0x00, 28));
     painter->drawRect(QRectF(left, areas.strip.top() + 1, right - left, areas.strip.height() - 2));
   }
   if (model_.range) {

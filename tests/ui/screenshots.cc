@@ -123,6 +123,7 @@ class Shooter {
                                      {SettingsDialog::kSelfTest, "selftest"},
                                      {SettingsDialog::kModel, "model"}}) {
       SettingsDialog* dialog = window_->showSettings(page);
+      dialog->resize(860, 640);  // as on a real screen; the one without a display is narrower
       if (page == SettingsDialog::kMemory) {
         // Every row takes minutes; some are enough to look at.
         dialog->memoryPage()->measure();
