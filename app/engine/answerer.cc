@@ -127,6 +127,17 @@ Result<std::vector<size_t>> Rank(const Session& session, std::string_view words,
   return order;
 }
 
+// Two orders of the same things as one: by the sum of 1 / (60 + place) (reciprocal rank fusion, Cormack et al. 2009).
+std::vector<size_t> Fused(const std::vector<size_t>& one, const std::vector<size_t>& other) {
+  std::vector<double> scores(one.size(), 0.0);
+  for (const std::vector<size_t>* order : {&one, &other}) {
+    for (size_t place = 0; place < order->size(); ++place) {
+      scores[(*order)[place]] += 1.0 / (60.0 + static_cast<double>(place));
+    }
+  }
+  return ByScore(scores);
+}
+
 // The frames that a question looks at one by one, those that fit it best first.
 struct Candidates {
   std::vector<size_t> frames;    // session indices
@@ -148,6 +159,12 @@ Result<Candidates> FindCandidates(const Session& session, std::string_view words
     LV_ASSIGN_OR_RETURN(scores, ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop));
     found.attended = frames;
     found.masses = scores;
+    if (session.bridge().config.retrieval) {
+      KvCache anew;
+      LV_ASSIGN_OR_RETURN(std::vector<double> fits, ScoreByHeads(session, prompt, frames, &anew, pool, stop));
+      LV_ASSIGN_OR_RETURN(const std::vector<size_t> by_words, Rank(session, words, frames, stop, pool, &fits));
+      order = Fused(ByScore(scores), by_words);
+    }
   } else {
     if (!options.at && named) {
       if (named->end <= named->start) {

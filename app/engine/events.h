@@ -17,9 +17,8 @@ struct Evidence {
   std::string video;  // the path as given by the caller
   double start = 0.0;
   double end = 0.0;
-  // 0..1. Of an answer from pictures: how surely this moment alone shows what was asked about, all evidence together as
-  // surely as the best. Of frames looked at all together: the share of attention, the sinks having the rest. Of a
-  // search for a time: the moment's score.
+  // 0..1. Of an answer: how surely this moment alone shows what was asked about, all evidence together as surely as the
+  // best. Of frames looked at all at once: the share of attention. Of a search for a time: the moment's score.
   double weight = 0.0;
 };
 
