@@ -10,6 +10,7 @@
 #include "app/engine/evidence.h"
 #include "app/engine/frame_reading.h"
 #include "app/engine/question.h"
+#include "app/engine/question_words.h"
 #include "app/engine/time_text.h"
 #include "app/engine/utf8.h"
 #include "attention/decoder/text_generator.h"
@@ -239,10 +240,37 @@ std::vector<Evidence> EvidenceOf(const Session& session, std::span<const size_t>
   return evidence;
 }
 
+// Which of the candidates to answer from.
+struct Choice {
+  std::vector<double> shown;  // as ReadAlone; empty for a single frame that the answer itself will read
+  size_t index = 0;
+  bool absent = false;  // none shows what is to be counted
+};
+
+Result<Choice> ChooseAmong(const Session& session, const std::string& question, const ChatPrompt& prompt,
+                           std::span<const size_t> frames, double question_time_s, KvCache* kv, ThreadPool* pool,
+                           const std::stop_token& stop) {
+  Choice choice;
+  if (const std::string presence = PresenceQuestion(question); !presence.empty()) {
+    LV_ASSIGN_OR_RETURN(const ChatPrompt asked, MakeQuestionPrompt(*session.text().tokenizer, presence, true));
+    KvCache own;
+    LV_ASSIGN_OR_RETURN(choice.shown, ReadAlone(session, asked, frames, question_time_s, &own, pool, stop));
+    const auto surest = std::max_element(choice.shown.begin(), choice.shown.end());
+    choice.index = static_cast<size_t>(surest - choice.shown.begin());
+    choice.absent = *surest < 0.5;
+  } else if (frames.size() > 1) {
+    LV_ASSIGN_OR_RETURN(choice.shown, ReadAlone(session, prompt, frames, question_time_s, kv, pool, stop));
+    choice.index = ChooseFrame(choice.shown);
+  }
+  return choice;
+}
+
 // What the answer drew on: the frames that show what was asked about, each as surely as it does, together as surely as
 // the chosen one does; where none does, the one that the denial came from, as surely as it denies.
-void Attribute(const Session& session, const Candidates& candidates, std::span<const double> shown, size_t chosen,
+void Attribute(const Session& session, const Candidates& candidates, const Choice& choice,
                const std::optional<TimeSpan>& at, Answer* answer) {
+  const std::vector<double>& shown = choice.shown;
+  const size_t chosen = choice.index;
   const bool found = shown[chosen] >= kShown;
   double sum = 0.0;
   for (const double s : shown) sum += s >= kShown ? s : 0.0;
@@ -520,17 +548,19 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
     LV_ASSIGN_OR_RETURN(
         candidates, FindCandidates(session, plan.prompt, prompt, options, named, question_time_s, &kv, pool, job.stop));
   }
-  std::vector<double> shown;
-  size_t chosen = 0;
-  if (candidates.frames.size() > 1) {
-    LV_ASSIGN_OR_RETURN(shown, ReadAlone(session, prompt, candidates.frames, question_time_s, &kv, pool, job.stop));
-    chosen = ChooseFrame(shown);
+  LV_ASSIGN_OR_RETURN(Choice choice, ChooseAmong(session, plan.prompt, prompt, candidates.frames, question_time_s, &kv,
+                                                 pool, job.stop));
+  if (choice.absent) {
+    answer.text = kAbsent;
+    answer.in_footage = choice.shown[choice.index];
+    Attribute(session, candidates, choice, options.at, &answer);
+    return Say(std::move(answer), ready, on_text);
   }
   LV_ASSIGN_OR_RETURN(const auto cross,
-                      session.Attend(std::span(&candidates.frames[chosen], 1), question_time_s, pool));
+                      session.Attend(std::span(&candidates.frames[choice.index], 1), question_time_s, pool));
   LV_RETURN_IF_ERROR(Write(session.text(), prompt, &kv, cross.get(), options, ready, job, on_text, pool, &answer));
-  if (shown.empty()) shown = {answer.in_footage};
-  Attribute(session, candidates, shown, chosen, options.at, &answer);
+  if (choice.shown.empty()) choice.shown = {answer.in_footage};
+  Attribute(session, candidates, choice, options.at, &answer);
   return answer;
 }
 

@@ -190,4 +190,15 @@ std::string InTrainedWords(std::string_view question) {
   return told.empty() ? std::string(question) : told;
 }
 
+std::string PresenceQuestion(std::string_view prompt) {
+  bool respelt = false;
+  std::vector<std::string> words = Plain(prompt, &respelt);
+  if (words.size() < 5 || !Begins(words, {"how", "many"}) || HowMany(words) != prompt) return {};
+  std::vector<std::string> thing(words.begin() + 2, words.end() - 2);
+  const std::string one = Singular(thing.back());
+  if (one.empty()) return {};
+  thing.back() = one;
+  return Whether(std::vector<std::string>{WithArticle(Joined(thing))});
+}
+
 }  // namespace longview

@@ -22,6 +22,10 @@ std::vector<QuestionWord> WordsOf(std::string_view question);
 // small bridge answers the words that it knows better than their paraphrase. Others come back as they are.
 std::string InTrainedWords(std::string_view question);
 
+// "Is there a dog in the picture?" for "How many dogs are there?": the bridge was never taught to deny a count, so
+// whether there is anything to be counted is asked first. Empty for every other question.
+std::string PresenceQuestion(std::string_view prompt);
+
 }  // namespace longview
 
 #endif  // LONGVIEW_APP_ENGINE_QUESTION_WORDS_H_

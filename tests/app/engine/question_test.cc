@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/engine/question_words.h"
+
 namespace longview {
 namespace {
 
@@ -114,6 +116,15 @@ TEST(Question, WhatTheBridgeWasTaughtIsAskedInItsWords) {
        {"Is there a dog in the snow?", "Are there any?", "How many?", "How many men carry a bag?", "Who is the man?",
         "Where is the dog?", "Is it Anna?", "Can you see?", "Does the video show", "What does Bob's dog do?"}) {
     EXPECT_EQ(PlanQuestion(question).prompt, question) << question;
+  }
+}
+
+TEST(Question, WhatIsCountedMustBeThere) {
+  EXPECT_EQ(PresenceQuestion("How many dogs are there?"), "Is there a dog in the picture?");
+  EXPECT_EQ(PresenceQuestion("How many old women are there?"), "Is there an old woman in the picture?");
+  for (const char* question : {"How many are there?", "How many dogs bark?", "How many grass are there?",
+                               "What is the dog doing?", "Is there a dog in the picture?", ""}) {
+    EXPECT_EQ(PresenceQuestion(question), "") << question;
   }
 }
 
