@@ -77,7 +77,8 @@ struct EngineBridge::Impl {
   std::array<LaneThread, kLanes> lanes;      // last: joined first
 };
 
-EngineBridge::EngineBridge(EngineOptions options, QObject* parent) : QObject(parent), impl_(std::make_unique<Impl>()) {
+EngineBridge::EngineBridge(const EngineOptions& options, QObject* parent)
+    : QObject(parent), impl_(std::make_unique<Impl>()) {
   makeEngine(options);
 }
 

@@ -37,7 +37,7 @@ class EngineBridge : public QObject {
   template <typename T>
   using Done = std::function<void(Result<T>)>;
 
-  explicit EngineBridge(EngineOptions options, QObject* parent = nullptr);
+  explicit EngineBridge(const EngineOptions& options, QObject* parent = nullptr);
   // Asks every job to stop and waits for those that run.
   ~EngineBridge() override;
 

@@ -50,6 +50,7 @@ void ThumbnailStore::fetch() {
       Lane::kMedia, QString(), this,
       [batch](const EngineBridge::Call& call) -> Result<Pictures> {
         std::vector<double> times;
+        times.reserve(batch.size());
         for (const Wish& wish : batch) times.push_back(wish.time_s);
         LV_ASSIGN_OR_RETURN(const auto thumbnails, call.engine.Thumbnails(toPath(batch.front().video),
                                                                           batch.front().sampling, times, call.job));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/engine/evidence.h"
+#include "app/engine/frame_choice.h"
 #include "app/engine/frame_reading.h"
 #include "app/engine/question.h"
 #include "app/engine/question_words.h"
@@ -19,8 +20,6 @@
 namespace longview {
 namespace {
 
-// A moment this near to a better one of the same shot shows the same thing and is left out of a search's list.
-constexpr double kMomentGap_s = 5.0;
 // No moment is shorter, a still's neither.
 constexpr double kShortest = 0.001;
 // What the bridge was taught to say where a question presupposes what is not there.
@@ -29,167 +28,10 @@ constexpr std::string_view kAbsent = "Not in this footage.";
 // t_q: the middle of what was named, or its beginning where it has no end.
 double MiddleOf(const TimeSpan& span) { return std::isfinite(span.end) ? (span.start + span.end) / 2.0 : span.start; }
 
-Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPrompt& prompt,
-                                         std::span<const size_t> frames, KvCache* kv, ThreadPool* pool,
-                                         const std::stop_token& stop) {
-  const BridgeWeights& bridge = session.bridge();
-  ForwardCall call;
-  call.tokens = std::span(prompt.tokens).first(prompt.text_end);
-  call.logits = ForwardCall::Logits::kNone;
-  call.capture_layer = static_cast<int>(bridge.config.retrieval->layer);
-  call.stop = stop;
-  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
-  const size_t width = session.text().decoder->config().width;
-  LV_ASSIGN_OR_RETURN(const std::vector<float> text,
-                      TextVector(bridge, result.captured.data() + prompt.text_begin * width,
-                                 prompt.text_end - prompt.text_begin, width));
-  std::vector<double> scores;
-  scores.reserve(frames.size());
-  for (const size_t f : frames) {
-    const SessionFrame& frame = session.frames()[f];
-    LV_ASSIGN_OR_RETURN(const CacheFileFrame rows, session.videos()[frame.video].index->Frame(frame.index));
-    if (rows.retrieval.size() != text.size()) return InternalError("the index has other retrieval vectors");
-    scores.push_back(std::inner_product(text.begin(), text.end(), rows.retrieval.begin(), 0.0));
-  }
-  return scores;
-}
-
 // `span` without what lies beyond `at`, where that is more than a moment.
 TimeSpan Within(const std::optional<TimeSpan>& at, const TimeSpan& span) {
   if (!at || at->end <= at->start) return span;
   return {std::clamp(span.start, at->start, at->end), std::clamp(span.end, at->start, at->end)};
-}
-
-// The frames that `at` leaves; all where it says nothing.
-Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optional<TimeSpan>& at) {
-  std::vector<size_t> frames(session.frames().size());
-  std::iota(frames.begin(), frames.end(), size_t{0});
-  if (!at) return frames;
-  frames = session.FramesIn(*at);
-  if (!frames.empty()) return frames;
-  double until = 0.0;
-  for (const SessionFrame& frame : session.frames()) until = std::max(until, frame.end);
-  const std::string of = session.videos().size() == 1 ? session.videos()[0].name : "the videos";
-  const std::string end = std::isfinite(at->end) ? FormatTime(at->end, 3) : "the end";
-  return OutOfRange(of + ": no picture was kept between " + FormatTime(at->start, 3) + " and " + end +
-                    "; the last one ends at " + FormatTime(until, 3));
-}
-
-// Of frames[order], best first, those that are no nearer than kMomentGap_s to a better one of the same shot; at most
-// `count`.
-std::vector<size_t> Apart(const Session& session, std::span<const size_t> frames, std::span<const size_t> order,
-                          size_t count) {
-  std::vector<size_t> taken;
-  for (const size_t i : order) {
-    if (taken.size() >= count) break;
-    const SessionFrame& frame = session.frames()[frames[i]];
-    const bool near_a_better = std::any_of(taken.begin(), taken.end(), [&](size_t t) {
-      const SessionFrame& better = session.frames()[frames[t]];
-      return better.video == frame.video && better.shot == frame.shot &&
-             std::max(better.start - frame.end, frame.start - better.end) < kMomentGap_s;
-    });
-    if (!near_a_better) taken.push_back(i);
-  }
-  return taken;
-}
-
-// 0 .. scores.size() - 1, the best score first, equal ones in order.
-std::vector<size_t> ByScore(std::span<const double> scores) {
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-  return order;
-}
-
-// Of the frames of a search or a question, how many of the best by their vectors the caption head reads.
-constexpr size_t kReadAgain = 64;
-
-// 0 .. frames.size() - 1, those that fit `words` best first, `scores` being ScoreFrames of a prompt with these words.
-// Where the model has retrieval heads and a caption head, the best are read again: what is added to their scores
-// (cosines) is how much less likely the caption head finds the words of this frame than of the likeliest, in the units
-// in which the retrieval heads were trained; what was not read stays behind what was.
-Result<std::vector<size_t>> Rank(const Session& session, std::string_view words, std::span<const size_t> frames,
-                                 const std::stop_token& stop, ThreadPool* pool, std::vector<double>* scores) {
-  std::vector<size_t> order = ByScore(*scores);
-  const BridgeWeights& bridge = session.bridge();
-  if (!bridge.config.retrieval || !bridge.caption_head) return order;
-  const size_t count = std::min(kReadAgain, order.size());
-  std::vector<size_t> read;
-  for (size_t k = 0; k < count; ++k) read.push_back(frames[order[k]]);
-  LV_ASSIGN_OR_RETURN(const std::vector<double> fits, session.Fit(words, read, pool, stop));
-  const double likeliest = *std::max_element(fits.begin(), fits.end());
-  for (size_t k = 0; k < count; ++k) {
-    (*scores)[order[k]] += (fits[k] - likeliest) / static_cast<double>(bridge.retrieval_scale);
-  }
-  double last = (*scores)[order.front()];
-  for (size_t k = 0; k < count; ++k) last = std::min(last, (*scores)[order[k]]);
-  for (size_t k = count; k < order.size(); ++k) (*scores)[order[k]] = std::min((*scores)[order[k]], last);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return (*scores)[a] > (*scores)[b]; });
-  return order;
-}
-
-// Two orders of the same things as one: by the sum of 1 / (60 + place) (reciprocal rank fusion, Cormack et al. 2009).
-std::vector<size_t> Fused(const std::vector<size_t>& one, const std::vector<size_t>& other) {
-  std::vector<double> scores(one.size(), 0.0);
-  for (const std::vector<size_t>* order : {&one, &other}) {
-    for (size_t place = 0; place < order->size(); ++place) {
-      scores[(*order)[place]] += 1.0 / (60.0 + static_cast<double>(place));
-    }
-  }
-  return ByScore(scores);
-}
-
-// The frames that a question looks at one by one, those that fit it best first.
-struct Candidates {
-  std::vector<size_t> frames;    // session indices
-  std::vector<size_t> attended;  // all that were attended to together before, in order; empty under focus
-  std::vector<double> masses;    // the share of attention that each of these got
-};
-
-// `named`: a time in the question's words says where to look, whatever the pictures are like: the frame shown then, and
-// of its shot the nearest.
-Result<Candidates> FindCandidates(const Session& session, std::string_view words, const ChatPrompt& prompt,
-                                  const AskOptions& options, const std::optional<TimeSpan>& named,
-                                  double question_time_s, KvCache* kv, ThreadPool* pool, const std::stop_token& stop) {
-  Candidates found;
-  LV_ASSIGN_OR_RETURN(std::vector<size_t> frames, FramesAsked(session, options.at));
-  const auto count = static_cast<size_t>(options.focus_frames);
-  std::vector<double> scores;
-  std::vector<size_t> order;
-  if (options.scope == Scope::kAll) {
-    LV_ASSIGN_OR_RETURN(scores, ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop));
-    found.attended = frames;
-    found.masses = scores;
-    if (session.bridge().config.retrieval) {
-      KvCache anew;
-      LV_ASSIGN_OR_RETURN(std::vector<double> fits, ScoreByHeads(session, prompt, frames, &anew, pool, stop));
-      LV_ASSIGN_OR_RETURN(const std::vector<size_t> by_words, Rank(session, words, frames, stop, pool, &fits));
-      order = Fused(ByScore(scores), by_words);
-    }
-  } else {
-    if (!options.at && named) {
-      if (named->end <= named->start) {
-        const SessionFrame shown = session.frames()[session.FramesNear(named->start, 1).front()];
-        frames = session.FramesNear(named->start, count);
-        std::erase_if(frames, [&](size_t f) {
-          return session.frames()[f].video == shown.video && session.frames()[f].shot != shown.shot;
-        });
-        for (const size_t f : frames) scores.push_back(-AwayFrom(session.frames()[f], named->start));
-      } else if (std::vector<size_t> within = session.FramesIn(*named); !within.empty()) {
-        frames = std::move(within);
-      }
-    }
-    if (frames.size() == 1) return Candidates{std::move(frames), {}, {}};
-    if (scores.empty()) {
-      LV_ASSIGN_OR_RETURN(scores, ScoreFrames(session, prompt, frames, question_time_s, kv, pool, stop));
-      if (frames.size() > count) {
-        LV_ASSIGN_OR_RETURN(order, Rank(session, words, frames, stop, pool, &scores));
-      }
-    }
-  }
-  if (order.empty()) order = ByScore(scores);
-  for (const size_t i : Apart(session, frames, order, count)) found.frames.push_back(frames[i]);
-  return found;
 }
 
 // The question's own prompt, or one that begins with the latest turns that together stay within kMaxHistory bytes, so
@@ -340,29 +182,6 @@ Status CheckAsk(std::string_view question, const AskOptions& options) {
     return InvalidArgument("the time span ends before it starts");
   }
   return Status::Ok();
-}
-
-Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
-                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
-                                             ThreadPool* pool, const std::stop_token& stop) {
-  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
-  ForwardCall call;
-  call.tokens = prompt.tokens;
-  call.hook = cross.get();
-  call.hook_from = prompt.cross_from;
-  call.logits = ForwardCall::Logits::kNone;
-  call.stop = stop;
-  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
-  (void)result;
-  kv->Truncate(prompt.cross_from);
-  return cross->Evidence();
-}
-
-Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
-                                        std::span<const size_t> frames, double question_time_s, KvCache* kv,
-                                        ThreadPool* pool, const std::stop_token& stop) {
-  return session.bridge().config.retrieval ? ScoreByHeads(session, prompt, frames, kv, pool, stop)
-                                           : ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop);
 }
 
 namespace {

@@ -57,12 +57,20 @@ pugi::xml_attribute Attribute(pugi::xml_node node, std::string_view space, std::
   return {};
 }
 
+// Whether a part of a name begins as one may: pugixml lets attributes begin with what no element may begin with.
+bool BeginsAName(std::string_view part) {
+  if (part.empty()) return false;
+  const auto first = static_cast<unsigned char>(part.front());
+  return (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '_' || first >= 0x80;
+}
+
 // Whether a name at `node` is one of XML with namespaces: at most one colon, with a declared prefix before it.
 bool IsSoundName(pugi::xml_node node, std::string_view name) {
   const size_t colon = name.find(':');
-  if (colon == std::string_view::npos) return !name.empty();
-  if (colon == 0 || colon + 1 == name.size() || name.find(':', colon + 1) != std::string_view::npos) return false;
+  if (colon == std::string_view::npos) return BeginsAName(name);
   const std::string_view prefix = name.substr(0, colon);
+  const std::string_view local = name.substr(colon + 1);
+  if (!BeginsAName(prefix) || !BeginsAName(local) || local.find(':') != std::string_view::npos) return false;
   return prefix == "xml" || prefix == "xmlns" || !NamespaceAt(node, prefix).empty();
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/engine/answerer.h"
+#include "app/engine/frame_choice.h"
 #include "attention/mla/compressor.h"
 #include "core/base/clock.h"
 #include "core/tensor/dtype.h"

@@ -202,7 +202,7 @@ TEST(TextDecoderTest, FailuresLeaveTheCacheAsItWas) {
   EXPECT_NE(fails({.tokens = foreign}, StatusCode::kInvalidArgument).find("300"), std::string::npos);
   fails({.tokens = negative}, StatusCode::kInvalidArgument);
   fails({.tokens = tokens, .capture_layer = 4}, StatusCode::kInvalidArgument);
-  const std::vector<float> states(3 * 32);
+  const std::vector<float> states(size_t{3} * 32);
   fails({.tokens = std::span(tokens).first(2), .entering = states, .from_layer = 1}, StatusCode::kInvalidArgument);
   fails({.tokens = std::span(tokens).first(3), .entering = states, .from_layer = 4}, StatusCode::kInvalidArgument);
   const std::vector<int32_t> long_text = SomeTokens(591);

@@ -9,9 +9,9 @@
 #include "vision/ingest_pipeline.h"
 
 int main(int argc, char** argv) {
-  using namespace longview;
+  using longview::DecodeMode;
   if (argc < 3) return 2;
-  IngestOptions options;
+  longview::IngestOptions options;
   const std::string mode = argv[2];
   options.reader.decode = mode == "exact"  ? DecodeMode::kExact
                           : mode == "fast" ? DecodeMode::kFast
@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   options.sampling.scenes = false;
   options.merge_identical = false;
   const auto began = std::chrono::steady_clock::now();
-  const auto read = IngestVideo(argv[1], options, {}, [](const std::vector<IngestFrame>&) { return Status::Ok(); });
+  const auto read = longview::IngestVideo(
+      argv[1], options, {}, [](const std::vector<longview::IngestFrame>&) { return longview::Status::Ok(); });
   if (!read.ok()) {
     std::fprintf(stderr, "%s\n", read.status().message().c_str());
     return 1;

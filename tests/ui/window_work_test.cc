@@ -285,11 +285,13 @@ TEST_F(UiWindowWork, TheMomentsOfAnAnswerShowExactlyTheFramesThatTheModelSaw) {
     expected[moment.start] = image.scaled(QSize(112, 63), Qt::KeepAspectRatio, Qt::SmoothTransformation);
     const auto frame = engine.value()->FrameAt(toPath(clip()), moment.start);
     ASSERT_TRUE(frame.ok()) << frame.status().message();
-    const QImage seen(frame->rgb.data(), frame->width, frame->height, 3 * frame->width, QImage::Format_RGB888);
+    const QImage seen(frame->rgb.data(), frame->width, frame->height, qsizetype{3} * frame->width,
+                      QImage::Format_RGB888);
     EXPECT_LT(difference(image, seen), 8.0) << moment.start;
     const auto later = engine.value()->FrameAt(toPath(clip()), moment.start < 9.0 ? moment.start + 6.0 : 1.0);
     ASSERT_TRUE(later.ok());
-    const QImage other(later->rgb.data(), later->width, later->height, 3 * later->width, QImage::Format_RGB888);
+    const QImage other(later->rgb.data(), later->width, later->height, qsizetype{3} * later->width,
+                       QImage::Format_RGB888);
     EXPECT_GT(difference(image, other), 16.0) << moment.start;
   }
   const auto same = [&] {

@@ -313,6 +313,12 @@ TEST(Xmp, PrefixesAreTheWritersChoiceAndOddFilesAreRefused) {
   std::string undeclared = Sidecar("<dc:description>Mine</dc:description>");
   undeclared.replace(undeclared.find("xmlns:dc"), 8, "xmlns:cd");
   EXPECT_EQ(MergeXmp(undeclared, {"S", "s", "i"}).status().code(), StatusCode::kDamaged);
+  // A prefix that no element's name may begin with would be taken for our own element's.
+  for (const char* prefix : {"-dc", ".dc", "1dc"}) {
+    std::string odd = Sidecar("");
+    odd.replace(odd.find("xmlns:dc"), 8, std::string("xmlns:") + prefix);
+    EXPECT_EQ(MergeXmp(odd, {"S", "s", "i"}).status().code(), StatusCode::kDamaged) << prefix;
+  }
   EXPECT_EQ(MergeXmp("<a/>", {"S", "s", "i"}).status().code(), StatusCode::kDamaged);
   EXPECT_EQ(MergeXmp("<!DOCTYPE a [<!ENTITY b 'c'>]>" + other, {"S", "s", "i"}).status().code(),
             StatusCode::kUnsupported);

@@ -1,0 +1,199 @@
+// Retrieval vectors, the caption head's second reading, attention, and how they come together.
+#include "app/engine/frame_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "app/engine/time_text.h"
+#include "attention/bridge/cross_blocks.h"
+
+namespace longview {
+namespace {
+
+// A moment this near to a better one of the same shot shows the same thing and is left out of a search's list.
+constexpr double kMomentGap_s = 5.0;
+// Of the frames of a search or a question, how many of the best by their vectors the caption head reads.
+constexpr size_t kReadAgain = 64;
+
+// Under focus, frames of up to so many tokens in all are attended to at once as well: about two hours at the defaults,
+// some tenths of a second.
+constexpr uint64_t kAttendedToo = 500'000;
+
+Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPrompt& prompt,
+                                         std::span<const size_t> frames, KvCache* kv, ThreadPool* pool,
+                                         const std::stop_token& stop) {
+  const BridgeWeights& bridge = session.bridge();
+  ForwardCall call;
+  call.tokens = std::span(prompt.tokens).first(prompt.text_end);
+  call.logits = ForwardCall::Logits::kNone;
+  call.capture_layer = static_cast<int>(bridge.config.retrieval->layer);
+  call.stop = stop;
+  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
+  const size_t width = session.text().decoder->config().width;
+  LV_ASSIGN_OR_RETURN(const std::vector<float> text,
+                      TextVector(bridge, result.captured.data() + prompt.text_begin * width,
+                                 prompt.text_end - prompt.text_begin, width));
+  std::vector<double> scores;
+  scores.reserve(frames.size());
+  for (const size_t f : frames) {
+    const SessionFrame& frame = session.frames()[f];
+    LV_ASSIGN_OR_RETURN(const CacheFileFrame rows, session.videos()[frame.video].index->Frame(frame.index));
+    if (rows.retrieval.size() != text.size()) return InternalError("the index has other retrieval vectors");
+    scores.push_back(std::inner_product(text.begin(), text.end(), rows.retrieval.begin(), 0.0));
+  }
+  return scores;
+}
+
+// 0 .. scores.size() - 1, the best score first, equal ones in order.
+std::vector<size_t> ByScore(std::span<const double> scores) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  return order;
+}
+
+// Two orders of the same things as one: by the sum of 1 / (60 + place) (reciprocal rank fusion, Cormack et al. 2009).
+std::vector<size_t> Fused(const std::vector<size_t>& one, const std::vector<size_t>& other) {
+  std::vector<double> scores(one.size(), 0.0);
+  for (const std::vector<size_t>* order : {&one, &other}) {
+    for (size_t place = 0; place < order->size(); ++place) {
+      scores[(*order)[place]] += 1.0 / (60.0 + static_cast<double>(place));
+    }
+  }
+  return ByScore(scores);
+}
+
+// A time in the question's words says where to look, whatever the pictures are like: the frame shown then, and of its
+// shot the nearest, in order; `distances` from it are set only for these. Of a span all that it has, or `frames` where
+// it has none.
+std::vector<size_t> NamedFrames(const Session& session, const TimeSpan& named, size_t count, std::vector<size_t> frames,
+                                std::vector<double>* distances) {
+  if (named.end > named.start) {
+    std::vector<size_t> within = session.FramesIn(named);
+    return within.empty() ? std::move(frames) : std::move(within);
+  }
+  const SessionFrame shown = session.frames()[session.FramesNear(named.start, 1).front()];
+  frames = session.FramesNear(named.start, count);
+  std::erase_if(frames, [&](size_t f) {
+    return session.frames()[f].video == shown.video && session.frames()[f].shot != shown.shot;
+  });
+  for (const size_t f : frames) distances->push_back(AwayFrom(session.frames()[f], named.start));
+  return frames;
+}
+
+}  // namespace
+
+Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optional<TimeSpan>& at) {
+  std::vector<size_t> frames(session.frames().size());
+  std::iota(frames.begin(), frames.end(), size_t{0});
+  if (!at) return frames;
+  frames = session.FramesIn(*at);
+  if (!frames.empty()) return frames;
+  double until = 0.0;
+  for (const SessionFrame& frame : session.frames()) until = std::max(until, frame.end);
+  const std::string of = session.videos().size() == 1 ? session.videos()[0].name : "the videos";
+  const std::string end = std::isfinite(at->end) ? FormatTime(at->end, 3) : "the end";
+  return OutOfRange(of + ": no picture was kept between " + FormatTime(at->start, 3) + " and " + end +
+                    "; the last one ends at " + FormatTime(until, 3));
+}
+
+std::vector<size_t> Apart(const Session& session, std::span<const size_t> frames, std::span<const size_t> order,
+                          size_t count) {
+  std::vector<size_t> taken;
+  for (const size_t i : order) {
+    if (taken.size() >= count) break;
+    const SessionFrame& frame = session.frames()[frames[i]];
+    const bool near_a_better = std::any_of(taken.begin(), taken.end(), [&](size_t t) {
+      const SessionFrame& better = session.frames()[frames[t]];
+      return better.video == frame.video && better.shot == frame.shot &&
+             std::max(better.start - frame.end, frame.start - better.end) < kMomentGap_s;
+    });
+    if (!near_a_better) taken.push_back(i);
+  }
+  return taken;
+}
+
+Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
+                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                             ThreadPool* pool, const std::stop_token& stop) {
+  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
+  ForwardCall call;
+  call.tokens = prompt.tokens;
+  call.hook = cross.get();
+  call.hook_from = prompt.cross_from;
+  call.logits = ForwardCall::Logits::kNone;
+  call.stop = stop;
+  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
+  (void)result;
+  kv->Truncate(prompt.cross_from);
+  return cross->Evidence();
+}
+
+Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
+                                        std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                        ThreadPool* pool, const std::stop_token& stop) {
+  return session.bridge().config.retrieval ? ScoreByHeads(session, prompt, frames, kv, pool, stop)
+                                           : ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop);
+}
+
+Result<std::vector<size_t>> Rank(const Session& session, std::string_view words, std::span<const size_t> frames,
+                                 const std::stop_token& stop, ThreadPool* pool, std::vector<double>* scores) {
+  std::vector<size_t> order = ByScore(*scores);
+  const BridgeWeights& bridge = session.bridge();
+  if (!bridge.config.retrieval || !bridge.caption_head) return order;
+  const size_t count = std::min(kReadAgain, order.size());
+  std::vector<size_t> read;
+  for (size_t k = 0; k < count; ++k) read.push_back(frames[order[k]]);
+  LV_ASSIGN_OR_RETURN(const std::vector<double> fits, session.Fit(words, read, pool, stop));
+  const double likeliest = *std::max_element(fits.begin(), fits.end());
+  for (size_t k = 0; k < count; ++k) {
+    (*scores)[order[k]] += (fits[k] - likeliest) / static_cast<double>(bridge.retrieval_scale);
+  }
+  double last = (*scores)[order.front()];
+  for (size_t k = 0; k < count; ++k) last = std::min(last, (*scores)[order[k]]);
+  for (size_t k = count; k < order.size(); ++k) (*scores)[order[k]] = std::min((*scores)[order[k]], last);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return (*scores)[a] > (*scores)[b]; });
+  return order;
+}
+
+Result<Candidates> FindCandidates(const Session& session, std::string_view words, const ChatPrompt& prompt,
+                                  const AskOptions& options, const std::optional<TimeSpan>& named,
+                                  double question_time_s, KvCache* kv, ThreadPool* pool, const std::stop_token& stop) {
+  Candidates found;
+  LV_ASSIGN_OR_RETURN(std::vector<size_t> frames, FramesAsked(session, options.at));
+  const auto count = static_cast<size_t>(options.focus_frames);
+  const bool all = options.scope == Scope::kAll;
+  std::vector<double> distances;
+  if (!all && !options.at && named) {
+    frames = NamedFrames(session, *named, count, std::move(frames), &distances);
+  }
+  if (!all && frames.size() == 1) return Candidates{std::move(frames), {}, {}};
+  std::vector<size_t> order;
+  if (!distances.empty()) {
+    std::transform(distances.begin(), distances.end(), distances.begin(), [](double d) { return -d; });
+    order = ByScore(distances);
+  }
+  const bool heads = session.bridge().config.retrieval.has_value();
+  if (order.empty() && (all || !heads || session.Stats().tokens <= kAttendedToo)) {
+    LV_ASSIGN_OR_RETURN(const std::vector<double> masses,
+                        ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop));
+    order = ByScore(masses);
+    if (all) {
+      found.attended = frames;
+      found.masses = masses;
+    }
+  }
+  if (distances.empty() && heads) {
+    KvCache anew;
+    LV_ASSIGN_OR_RETURN(std::vector<double> fits, ScoreByHeads(session, prompt, frames, &anew, pool, stop));
+    LV_ASSIGN_OR_RETURN(const std::vector<size_t> by_words, Rank(session, words, frames, stop, pool, &fits));
+    order = order.empty() ? by_words : Fused(order, by_words);
+  }
+  for (const size_t i : Apart(session, frames, order, count)) found.frames.push_back(frames[i]);
+  return found;
+}
+
+}  // namespace longview

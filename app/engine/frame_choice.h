@@ -1,0 +1,65 @@
+// Which frames a search lists and a question looks at.
+#ifndef LONGVIEW_APP_ENGINE_FRAME_CHOICE_H_
+#define LONGVIEW_APP_ENGINE_FRAME_CHOICE_H_
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "app/engine/engine_options.h"
+#include "app/engine/session.h"
+#include "attention/decoder/chat_prompt.h"
+#include "attention/decoder/kv_cache.h"
+#include "core/base/thread_pool.h"
+
+namespace longview {
+
+// The frames that `at` leaves; all where it says nothing. kOutOfRange names the videos and how far they go
+// where none is left.
+Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optional<TimeSpan>& at);
+
+// How well each of `frames` (ascending, not empty) fits the words of `prompt`, higher is better: cosine -1..1 where the
+// model has retrieval heads, else the share of attention 0..1 that a first reading of the prompt gave it. `kv` (empty)
+// afterwards holds a beginning of the prompt, at most up to prompt.cross_from, which needs no video: the answer goes on
+// from there.
+Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
+                                        std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                        ThreadPool* pool, const std::stop_token& stop);
+
+// The same by attention, whatever the model has. What is not a frame's share went to the sinks.
+Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
+                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                             ThreadPool* pool, const std::stop_token& stop);
+
+// 0 .. frames.size() - 1, those that fit `words` best first, `scores` being ScoreFrames of a prompt with these words.
+// Where the model has retrieval heads and a caption head, the best are read again: what is added to their scores
+// (cosines) is how much less likely the caption head finds the words of this frame than of the likeliest, in the units
+// in which the retrieval heads were trained; what was not read stays behind what was.
+Result<std::vector<size_t>> Rank(const Session& session, std::string_view words, std::span<const size_t> frames,
+                                 const std::stop_token& stop, ThreadPool* pool, std::vector<double>* scores);
+
+// Of frames[order], best first, those that are no nearer than five seconds to a better one of the same shot; at most
+// `count`.
+std::vector<size_t> Apart(const Session& session, std::span<const size_t> frames, std::span<const size_t> order,
+                          size_t count);
+
+// The frames that a question looks at one by one, those that fit it best first.
+struct Candidates {
+  std::vector<size_t> frames;    // session indices
+  std::vector<size_t> attended;  // all that were attended to together before, in order; empty under focus
+  std::vector<double> masses;    // the share of attention that each of these got
+};
+
+// The best `options.focus_frames` by the question's words and by the attention that each gets when all are attended to
+// at once; by the words alone where that would take long and was not asked for, and by attention alone where the model
+// has no retrieval heads.
+Result<Candidates> FindCandidates(const Session& session, std::string_view words, const ChatPrompt& prompt,
+                                  const AskOptions& options, const std::optional<TimeSpan>& named,
+                                  double question_time_s, KvCache* kv, ThreadPool* pool, const std::stop_token& stop);
+
+}  // namespace longview
+
+#endif  // LONGVIEW_APP_ENGINE_FRAME_CHOICE_H_
