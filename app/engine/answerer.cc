@@ -99,7 +99,8 @@ Result<Choice> ChooseAmong(const Session& session, const std::string& question, 
     LV_ASSIGN_OR_RETURN(choice.shown, ReadAlone(session, asked, frames, question_time_s, &own, pool, stop));
     const auto surest = std::max_element(choice.shown.begin(), choice.shown.end());
     choice.index = static_cast<size_t>(surest - choice.shown.begin());
-    choice.absent = *surest < 0.5;
+    // Of several frames one is more easily taken for what it is not.
+    choice.absent = *surest < (frames.size() > 1 ? 0.5 : 0.3);
   } else if (frames.size() > 1) {
     LV_ASSIGN_OR_RETURN(choice.shown, ReadAlone(session, prompt, frames, question_time_s, kv, pool, stop));
     choice.index = ChooseFrame(choice.shown);
