@@ -102,7 +102,6 @@ void ConversationView::buildQuestionRow(QVBoxLayout* column) {
   question_->setAccessibleName(tr("Question"));
   question_->setClearButtonEnabled(true);
   question_->setMaxLength(2000);
-  question_->setAcceptDrops(false);  // a film dropped here is opened, as anywhere in the window
   send_ = new QPushButton(tr("Ask"), this);
   send_->setObjectName(QStringLiteral("ask"));
   row->addWidget(question_, 1);

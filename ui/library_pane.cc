@@ -24,7 +24,6 @@ LibraryPane::LibraryPane(LibraryModel* model, QWidget* parent)
   words_->setPlaceholderText(tr("Find a video"));
   words_->setAccessibleName(tr("Find a video"));
   words_->setClearButtonEnabled(true);
-  words_->setAcceptDrops(false);  // a film dropped here is opened, as anywhere in the window
   column->addWidget(words_);
   filter_->setSourceModel(model_);
   filter_->setFilterCaseSensitivity(Qt::CaseInsensitive);

@@ -64,7 +64,6 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
       turn_file_(std::make_shared<TurnFile>(settings->conversationFile())) {
   setWindowTitle(tr("Longview"));
   setWindowIcon(QIcon(QStringLiteral(":/longview/icons/io.github.longview.Longview.svg")));
-  setAcceptDrops(true);
   setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
   buildMessageBar();
   auto* center = new QWidget(this);
@@ -89,6 +88,9 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   connectVideo();
   connectConversation();
   connectJobs();
+  // A film dropped on a field or a list is opened, as anywhere in the window.
+  for (auto* widget : findChildren<QWidget*>()) widget->setAcceptDrops(false);
+  setAcceptDrops(true);
   player_->setVolume(settings_->volume());
   player_->view()->setMessage(tr("Drop a video here, or open one with Ctrl+O."));
   resize(QSize(1280, 760).boundedTo(screen()->availableSize()));

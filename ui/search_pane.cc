@@ -91,7 +91,6 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   words_->setPlaceholderText(tr("Words for what is seen"));
   words_->setAccessibleName(tr("Words to search for"));
   words_->setClearButtonEnabled(true);
-  words_->setAcceptDrops(false);  // a film dropped here is opened, as anywhere in the window
   row->addWidget(words_, 1);
   row->addWidget(go_);
   column->addLayout(row);
@@ -108,7 +107,6 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   grid_->setIconSize(QSize(128, 80));
   grid_->setGridSize(QSize(140, 80 + fontMetrics().height() + 10));
   grid_->setUniformItemSizes(true);
-  grid_->setAcceptDrops(false);
   column->addWidget(grid_, 1);
   connect(words_, &QLineEdit::returnPressed, go_, &QPushButton::click);
   connect(words_, &QLineEdit::textChanged, this, &SearchPane::updateEnabled);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -351,11 +350,7 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   if (plan.general && session.bridge().caption_head) {
     if (frames.empty()) {
       LV_ASSIGN_OR_RETURN(frames, FramesAsked(session, options.at));
-      if (!options.at && named) {
-        std::vector<size_t> there =
-            named->end <= named->start ? session.FramesNear(named->start, 1) : session.FramesIn(*named);
-        if (!there.empty()) frames = std::move(there);
-      }
+      if (!options.at && named) frames = NamedFrames(session, *named, 1, std::move(frames));
     }
     LV_RETURN_IF_ERROR(AnswerByCaptions(session, frames, options, job, &answer));
     return Say(std::move(answer), ready, on_text);

@@ -66,24 +66,6 @@ std::vector<size_t> Fused(const std::vector<size_t>& one, const std::vector<size
   return ByScore(scores);
 }
 
-// A time in the question's words says where to look, whatever the pictures are like: the frame shown then, and of its
-// shot the nearest, in order; `distances` from it are set only for these. Of a span all that it has, or `frames` where
-// it has none.
-std::vector<size_t> NamedFrames(const Session& session, const TimeSpan& named, size_t count, std::vector<size_t> frames,
-                                std::vector<double>* distances) {
-  if (named.end > named.start) {
-    std::vector<size_t> within = session.FramesIn(named);
-    return within.empty() ? std::move(frames) : std::move(within);
-  }
-  const SessionFrame shown = session.frames()[session.FramesNear(named.start, 1).front()];
-  frames = session.FramesNear(named.start, count);
-  std::erase_if(frames, [&](size_t f) {
-    return session.frames()[f].video == shown.video && session.frames()[f].shot != shown.shot;
-  });
-  for (const size_t f : frames) distances->push_back(AwayFrom(session.frames()[f], named.start));
-  return frames;
-}
-
 }  // namespace
 
 Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optional<TimeSpan>& at) {
@@ -98,6 +80,20 @@ Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optio
   const std::string end = std::isfinite(at->end) ? FormatTime(at->end, 3) : "the end";
   return OutOfRange(of + ": no picture was kept between " + FormatTime(at->start, 3) + " and " + end +
                     "; the last one ends at " + FormatTime(until, 3));
+}
+
+std::vector<size_t> NamedFrames(const Session& session, const TimeSpan& named, size_t count,
+                                std::vector<size_t> frames) {
+  if (named.end > named.start) {
+    std::vector<size_t> within = session.FramesIn(named);
+    return within.empty() ? std::move(frames) : std::move(within);
+  }
+  const SessionFrame shown = session.frames()[session.FramesNear(named.start, 1).front()];
+  frames = session.FramesNear(named.start, count);
+  std::erase_if(frames, [&](size_t f) {
+    return session.frames()[f].video == shown.video && session.frames()[f].shot != shown.shot;
+  });
+  return frames;
 }
 
 std::vector<size_t> Apart(const Session& session, std::span<const size_t> frames, std::span<const size_t> order,
@@ -121,13 +117,12 @@ Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatP
                                              ThreadPool* pool, const std::stop_token& stop) {
   LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
   ForwardCall call;
-  call.tokens = prompt.tokens;
+  call.tokens = std::span(prompt.tokens).subspan(kv->length());
   call.hook = cross.get();
   call.hook_from = prompt.cross_from;
   call.logits = ForwardCall::Logits::kNone;
   call.stop = stop;
-  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
-  (void)result;
+  LV_RETURN_IF_ERROR(session.text().decoder->Forward(call, kv, pool).status());
   kv->Truncate(prompt.cross_from);
   return cross->Evidence();
 }
@@ -166,31 +161,30 @@ Result<Candidates> FindCandidates(const Session& session, std::string_view words
   LV_ASSIGN_OR_RETURN(std::vector<size_t> frames, FramesAsked(session, options.at));
   const auto count = static_cast<size_t>(options.focus_frames);
   const bool all = options.scope == Scope::kAll;
-  std::vector<double> distances;
-  if (!all && !options.at && named) {
-    frames = NamedFrames(session, *named, count, std::move(frames), &distances);
-  }
+  const bool heads = session.bridge().config.retrieval.has_value();
+  const bool by_time = !all && !options.at && named;
+  if (by_time) frames = NamedFrames(session, *named, count, std::move(frames));
   if (!all && frames.size() == 1) return Candidates{std::move(frames), {}, {}};
   std::vector<size_t> order;
-  if (!distances.empty()) {
-    std::transform(distances.begin(), distances.end(), distances.begin(), [](double d) { return -d; });
-    order = ByScore(distances);
-  }
-  const bool heads = session.bridge().config.retrieval.has_value();
-  if (order.empty() && (all || !heads || session.Stats().tokens <= kAttendedToo)) {
-    LV_ASSIGN_OR_RETURN(const std::vector<double> masses,
-                        ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop));
-    order = ByScore(masses);
-    if (all) {
-      found.attended = frames;
-      found.masses = masses;
+  if (by_time && named->end <= named->start) {
+    std::vector<double> nearness;
+    nearness.reserve(frames.size());
+    for (const size_t f : frames) nearness.push_back(-AwayFrom(session.frames()[f], named->start));
+    order = ByScore(nearness);
+  } else {
+    if (heads) {
+      LV_ASSIGN_OR_RETURN(std::vector<double> fits, ScoreByHeads(session, prompt, frames, kv, pool, stop));
+      LV_ASSIGN_OR_RETURN(order, Rank(session, words, frames, stop, pool, &fits));
     }
-  }
-  if (distances.empty() && heads) {
-    KvCache anew;
-    LV_ASSIGN_OR_RETURN(std::vector<double> fits, ScoreByHeads(session, prompt, frames, &anew, pool, stop));
-    LV_ASSIGN_OR_RETURN(const std::vector<size_t> by_words, Rank(session, words, frames, stop, pool, &fits));
-    order = order.empty() ? by_words : Fused(order, by_words);
+    if (all || !heads || session.Stats().tokens <= kAttendedToo) {
+      LV_ASSIGN_OR_RETURN(std::vector<double> masses,
+                          ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop));
+      order = heads ? Fused(ByScore(masses), order) : ByScore(masses);
+      if (all) {
+        found.attended = frames;
+        found.masses = std::move(masses);
+      }
+    }
   }
   for (const size_t i : Apart(session, frames, order, count)) found.frames.push_back(frames[i]);
   return found;

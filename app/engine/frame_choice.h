@@ -21,6 +21,11 @@ namespace longview {
 // where none is left.
 Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optional<TimeSpan>& at);
 
+// A time in the question's words says where to look, whatever the pictures are like: of a moment the frame shown then
+// and of its shot the nearest, `count` at most, in order; of a span all that it has, or `frames` where it has none.
+std::vector<size_t> NamedFrames(const Session& session, const TimeSpan& named, size_t count,
+                                std::vector<size_t> frames);
+
 // How well each of `frames` (ascending, not empty) fits the words of `prompt`, higher is better: cosine -1..1 where the
 // model has retrieval heads, else the share of attention 0..1 that a first reading of the prompt gave it. `kv` (empty)
 // afterwards holds a beginning of the prompt, at most up to prompt.cross_from, which needs no video: the answer goes on
@@ -29,7 +34,8 @@ Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt
                                         std::span<const size_t> frames, double question_time_s, KvCache* kv,
                                         ThreadPool* pool, const std::stop_token& stop);
 
-// The same by attention, whatever the model has. What is not a frame's share went to the sinks.
+// The same by attention, whatever the model has. What is not a frame's share went to the sinks. `kv` may hold a
+// beginning of the prompt already.
 Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
                                              std::span<const size_t> frames, double question_time_s, KvCache* kv,
                                              ThreadPool* pool, const std::stop_token& stop);

@@ -136,10 +136,13 @@ Status TextDecoder::RunChunk(const ForwardCall& call, size_t first, size_t rows,
   const size_t position = cache->length();
   float* hidden = scratch->hidden.data();
   const bool goes_on = !call.entering.empty();
-  for (size_t i = 0; i < rows && !goes_on; ++i) {
-    embedding_.CopyRow(static_cast<size_t>(call.tokens[first + i]), hidden + i * config_.width);
+  if (goes_on) {
+    std::copy_n(call.entering.data() + first * config_.width, rows * config_.width, hidden);
+  } else {
+    for (size_t i = 0; i < rows; ++i) {
+      embedding_.CopyRow(static_cast<size_t>(call.tokens[first + i]), hidden + i * config_.width);
+    }
   }
-  if (goes_on) std::copy_n(call.entering.data() + first * config_.width, rows * config_.width, hidden);
   const size_t hook_row = call.hook_from > position ? std::min(call.hook_from - position, rows) : 0;
   const auto capture = [&](size_t layer) {
     if (call.capture_layer != static_cast<int>(layer)) return;

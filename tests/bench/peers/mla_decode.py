@@ -6,13 +6,10 @@
 The peer is scaled_dot_product_attention over the same shared keys, heads as query rows ([1, 1, 9, 160] against [1, 1, N, 160]), in float32 and in
 bfloat16; the faster counts. Medians of nine runs after two. Needs an idle machine, and the packages of tools/train/requirements.txt.
 """
-import statistics
-import time
-
 import torch
 import torch.nn.functional as F
 
-from peers import arguments, bench
+from peers import arguments, bench, median_seconds
 
 
 def main():
@@ -24,13 +21,8 @@ def main():
     for dtype in (torch.float32, torch.bfloat16):
         k = torch.randn(1, 1, args.tokens, 160).to(dtype)
         q, v = torch.randn(1, 1, 9, 160).to(dtype), k[..., :128].contiguous()
-        times = []
         with torch.no_grad():
-            for _ in range(11):
-                began = time.perf_counter()
-                F.scaled_dot_product_attention(q, k, v)
-                times.append(time.perf_counter() - began)
-        ns = statistics.median(times[2:]) / args.tokens * 1e9
+            ns = median_seconds(lambda: F.scaled_dot_product_attention(q, k, v)) / args.tokens * 1e9
         print(f"PyTorch {torch.__version__} {str(dtype)[6:]:9} {ns:7.1f} ns a token")
         best = min(best or ns, ns)
     ours = bench(args.binary, args.threads)

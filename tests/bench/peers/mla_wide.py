@@ -10,12 +10,12 @@ import argparse
 import glob
 import json
 import os
-import statistics
 import subprocess
 import tempfile
-import time
 
 import torch
+
+from peers import median_seconds
 
 TOKENS, HEADS, WIDTH, VALUES = 65536, 16, 576, 512
 
@@ -26,15 +26,11 @@ def vllm(folder):
     cache = torch.randn(TOKENS // block, block, WIDTH).bfloat16()
     query, out = torch.randn(1, HEADS, WIDTH).bfloat16(), torch.empty(1, HEADS, VALUES).bfloat16()
     table, length = torch.arange(TOKENS // block, dtype=torch.int32)[None], torch.tensor([TOKENS], dtype=torch.int32)
-    times = []
-    for _ in range(11):
-        began = time.perf_counter()
-        torch.ops._C_cpu.mla_decode_kvcache(out, query, cache, WIDTH ** -0.5, table, length)
-        times.append(time.perf_counter() - began)
+    took = median_seconds(lambda: torch.ops._C_cpu.mla_decode_kvcache(out, query, cache, WIDTH ** -0.5, table, length))
     keys = cache.view(TOKENS, WIDTH).float()
     right = torch.softmax(query[0].float() @ keys.T * WIDTH ** -0.5, -1) @ keys[:, :VALUES]
     assert torch.nn.functional.cosine_similarity(out[0].float(), right).min() > 0.99
-    return statistics.median(times[2:]) / TOKENS * 1e9
+    return took / TOKENS * 1e9
 
 
 def llama(source, build, threads):

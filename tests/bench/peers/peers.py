@@ -1,13 +1,25 @@
 """What the peers' scripts share: the product's own measurements."""
 import argparse
 import json
+import statistics
 import subprocess
+import time
 
 
 def bench(binary, threads):
     """{name: value} of `longview bench --json`."""
     said = subprocess.run([binary, "bench", "--json", "--threads", str(threads)], check=True, capture_output=True, text=True).stdout
     return {k["name"]: k["value"] for k in json.loads(said)["kernels"]}
+
+
+def median_seconds(run):
+    """Of nine runs after two."""
+    times = []
+    for _ in range(11):
+        began = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times[2:])
 
 
 def arguments(description, *files):

@@ -8,34 +8,23 @@ after two. Needs an idle machine, and the packages of tools/train/requirements.t
 the package openvino is not there, it is left out.
 """
 import os
-import statistics
 import sys
 import tempfile
-import time
 
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "tools", "train"))
 from features import vit_model, vit_session  # noqa: E402
-from peers import arguments, bench  # noqa: E402
+from peers import arguments, bench, median_seconds  # noqa: E402
 
 
 PICTURE = np.random.default_rng(1).standard_normal((1, 3, 224, 224)).astype(np.float32)
 
 
-def median_ms(run):
-    times = []
-    for _ in range(11):
-        began = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - began)
-    return 1e3 * statistics.median(times[2:])
-
-
 def onnx_runtime(path, threads):
     session = vit_session(path, threads)
     put = session.get_inputs()[0]
-    return median_ms(lambda: session.run(None, {put.name: PICTURE}))
+    return 1e3 * median_seconds(lambda: session.run(None, {put.name: PICTURE}))
 
 
 def openvino_bf16(path, threads):
@@ -43,7 +32,7 @@ def openvino_bf16(path, threads):
     core = openvino.Core()
     options = {"INFERENCE_PRECISION_HINT": "bf16", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
     request = core.compile_model(core.read_model(vit_model(path)), "CPU", options).create_infer_request()
-    return median_ms(lambda: request.infer({0: PICTURE}))
+    return 1e3 * median_seconds(lambda: request.infer({0: PICTURE}))
 
 
 def main():
