@@ -4,7 +4,6 @@
 #include <QCoreApplication>
 #include <QRegularExpression>
 #include <algorithm>
-#include <cmath>
 
 #include "app/engine/export_subtitles.h"
 #include "app/engine/export_timeline.h"
@@ -49,31 +48,13 @@ QByteArray toMarkdown(const std::vector<Turn>& turns) {
 }
 
 QByteArray toEdl(const std::vector<Evidence>& moments, const MediaInfo& film) {
-  const FrameRate rate = FilmRate(film.fps_avg, film.timecode);
-  const int64_t source = std::max<int64_t>(0, ParseTimecode(film.timecode, rate));
-  // The format is ASCII lines; a title must not begin another one.
-  QString name = toText(film.path).section(QLatin1Char('/'), -1);
-  for (QChar& c : name) {
-    if (c < QLatin1Char(' ') || c > QLatin1Char('~')) c = QLatin1Char('_');
-  }
-  QByteArray edl =
-      "TITLE: " + name.left(70).toLatin1() + (rate.drop ? "\nFCM: DROP FRAME\n\n" : "\nFCM: NON-DROP FRAME\n\n");
-  const auto timecode = [&rate](int64_t frame) { return QByteArray::fromStdString(Timecode(frame, rate)); };
-  const auto frame_at = [&rate](double time_s) {
-    return std::llround(time_s * static_cast<double>(rate.den) / static_cast<double>(rate.num));
-  };
-  int64_t record = 0;
-  int number = 0;
-  for (const Evidence& moment : moments) {
-    const int64_t start = frame_at(moment.start);
-    // A moment shorter than a frame is one frame.
-    const int64_t length = std::max<int64_t>(1, frame_at(moment.end) - start);
-    edl += QByteArray::number(++number).rightJustified(3, '0') + "  AX       V     C        " +
-           timecode(source + start) + ' ' + timecode(source + start + length) + ' ' + timecode(record) + ' ' +
-           timecode(record + length) + "\n* FROM CLIP NAME: " + name.left(200).toLatin1() + "\n";
-    record += length;
-  }
-  return edl;
+  TimelineMedia media;
+  media.file = film.path;
+  media.fps = film.fps_avg;
+  media.timecode = film.timecode;
+  std::vector<TimeSpan> spans;
+  for (const Evidence& moment : moments) spans.push_back({moment.start, moment.end});
+  return QByteArray::fromStdString(WriteCutEdl(spans, media));
 }
 
 QByteArray toSrt(const std::vector<Turn>& turns, const QString& video) {

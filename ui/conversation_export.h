@@ -15,8 +15,7 @@ namespace longview::ui {
 // names is escaped, so that it stays text.
 QByteArray toMarkdown(const std::vector<Turn>& turns);
 
-// CMX 3600 edit list of the moments in the order given, all of `film`, one after the other on the record side. Times
-// become frames at the film's nominal rate, source times the file's own timecode (export_timeline.h).
+// The moments in the order given, all of `film`, as an edit list (WriteCutEdl).
 QByteArray toEdl(const std::vector<Evidence>& moments, const MediaInfo& film);
 
 // SubRip of the finished turns about `video`: chapters as they are, answers over the moments that they drew on.

@@ -3,10 +3,13 @@
 
 #include <QAbstractScrollArea>
 #include <QApplication>
+#include <QEvent>
 #include <QPainter>
 #include <QProxyStyle>
 #include <QStyleFactory>
 #include <QStyleOption>
+#include <QTimer>
+#include <utility>
 
 namespace longview::ui {
 namespace {
@@ -99,6 +102,24 @@ void applyTheme(Theme theme) {
   const bool dark =
       theme == Theme::kDark || (theme == Theme::kSystem && systemPalette().color(QPalette::Window).lightness() < 128);
   QApplication::setPalette(dark ? darkPalette() : lightPalette());
+}
+
+SystemThemeFollower::SystemThemeFollower(const AppSettings* settings) : settings_(settings) {
+  QCoreApplication::instance()->installEventFilter(this);
+}
+
+bool SystemThemeFollower::eventFilter(QObject* watched, QEvent* event) {
+  // Every window is told of the same change.
+  if (event->type() == QEvent::ThemeChange && !std::exchange(due_, true)) {
+    QTimer::singleShot(0, this, [this] {
+      due_ = false;
+      if (settings_->theme() != Theme::kSystem) return;
+      QApplication::setPalette(QPalette());  // ours would hide the system's
+      rememberSystemPalette();
+      applyTheme(Theme::kSystem);
+    });
+  }
+  return QObject::eventFilter(watched, event);
 }
 
 }  // namespace longview::ui

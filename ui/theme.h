@@ -2,6 +2,7 @@
 #ifndef LONGVIEW_UI_THEME_H_
 #define LONGVIEW_UI_THEME_H_
 
+#include <QObject>
 #include <QPalette>
 
 #include "ui/app_settings.h"
@@ -14,6 +15,20 @@ void rememberSystemPalette();
 void applyTheme(Theme theme);
 QPalette lightPalette();
 QPalette darkPalette();
+
+// As long as it lives, the application takes the system's colours anew when they change, where the person's choice is
+// "as the system". `settings` must outlive it.
+class SystemThemeFollower : public QObject {
+ public:
+  explicit SystemThemeFollower(const AppSettings* settings);
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  const AppSettings* settings_;
+  bool due_ = false;
+};
 
 }  // namespace longview::ui
 

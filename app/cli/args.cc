@@ -215,11 +215,11 @@ void Parser::AddAsk() {
                              "  longview ask ride.mp4 \"Is there a dog?\" --json\n"
                              "The last of the words is the question, in English; write -- before one that begins with "
                              "a dash. The percentage of a\n"
-                             "moment is the share of the answer's attention that fell on it; where the answer is a "
-                             "description of several moments,\n"
-                             "each has an equal share, and where it is a time, how well the moment fits. The model is "
-                             "small and often wrong: look at\n"
-                             "the moments. The first question under a --budget reads the video anew, at up to 4 "
+                             "moment is how surely it alone shows what was asked about; where the answer is a "
+                             "description of several moments, each\n"
+                             "has an equal share, and where it is a time, how well the moment fits. The model is "
+                             "small and often wrong: look at the\n"
+                             "moments. The first question under a --budget reads the video anew, at up to 4 "
                              "pictures a second.");
   AddPaths(app, "VIDEO", "Videos or pictures, and the question last");
   AddAt(app, "Look only at this part; times as 12.5 or [H:]MM:SS[.mmm]");

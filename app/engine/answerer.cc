@@ -89,19 +89,19 @@ struct Choice {
 };
 
 Result<Choice> ChooseAmong(const Session& session, const std::string& question, const ChatPrompt& prompt,
-                           std::span<const size_t> frames, double question_time_s, KvCache* kv, ThreadPool* pool,
-                           const std::stop_token& stop) {
+                           std::span<const size_t> frames, double question_time_s, PromptReading* reading,
+                           ThreadPool* pool, const std::stop_token& stop) {
   Choice choice;
   if (const std::string presence = PresenceQuestion(question); !presence.empty()) {
     LV_ASSIGN_OR_RETURN(const ChatPrompt asked, MakeQuestionPrompt(*session.text().tokenizer, presence, true));
-    KvCache own;
+    PromptReading own;
     LV_ASSIGN_OR_RETURN(choice.shown, ReadAlone(session, asked, frames, question_time_s, &own, pool, stop));
     const auto surest = std::max_element(choice.shown.begin(), choice.shown.end());
     choice.index = static_cast<size_t>(surest - choice.shown.begin());
     // Of several frames one is more easily taken for what it is not.
     choice.absent = *surest < (frames.size() > 1 ? 0.5 : 0.3);
   } else if (frames.size() > 1) {
-    LV_ASSIGN_OR_RETURN(choice.shown, ReadAlone(session, prompt, frames, question_time_s, kv, pool, stop));
+    LV_ASSIGN_OR_RETURN(choice.shown, ReadAlone(session, prompt, frames, question_time_s, reading, pool, stop));
     choice.index = ChooseFrame(choice.shown);
   }
   return choice;
@@ -135,13 +135,15 @@ void Attribute(const Session& session, const Candidates& candidates, const Choic
   if (answer->text != kAbsent) answer->evidence = EvidenceOf(session, frames, weights, at);
 }
 
-// Reads the rest of the prompt and writes the answer.
-Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerHook* hook, const AskOptions& options,
-             Clock::time_point ready, const JobContext& job, const std::function<void(std::string_view)>& on_text,
-             ThreadPool* pool, Answer* answer) {
+// Reads the rest of the prompt and writes the answer. `from_layer` is the one that reading->entering enters.
+Status Write(const TextPart& text, const ChatPrompt& prompt, size_t from_layer, PromptReading* reading, LayerHook* hook,
+             const AskOptions& options, Clock::time_point ready, const JobContext& job,
+             const std::function<void(std::string_view)>& on_text, ThreadPool* pool, Answer* answer) {
   GenerateOptions generate;
   generate.max_tokens = static_cast<size_t>(options.max_tokens);
   generate.stop = job.stop;
+  generate.entering = reading->entering;
+  generate.from_layer = from_layer;
   if (hook != nullptr) {
     generate.on_first_logits = [&](std::span<const float> logits) {
       answer->in_footage = ShareNotDenied(*text.tokenizer, logits);
@@ -153,8 +155,8 @@ Status Write(const TextPart& text, const ChatPrompt& prompt, KvCache* kv, LayerH
     if (on_text) on_text(piece);
   };
   LV_ASSIGN_OR_RETURN(Generation generation,
-                      Generate(*text.decoder, *text.tokenizer, std::span(prompt.tokens).subspan(kv->length()), kv, hook,
-                               prompt.cross_from, generate, pool));
+                      Generate(*text.decoder, *text.tokenizer, std::span(prompt.tokens).subspan(reading->kv.length()),
+                               &reading->kv, hook, prompt.cross_from, generate, pool));
   if (generation.end == Generation::End::kCancelled) return Cancelled();
   if (first) answer->time.first_token_s = SecondsSince(ready);
   answer->text = std::move(generation.text);
@@ -357,14 +359,14 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   }
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(session.text(), plan.prompt, options, true));
   const double question_time_s = named ? MiddleOf(*named) : 0.0;
-  KvCache kv;
+  PromptReading reading;
   Candidates candidates{std::move(frames), {}, {}};
   if (candidates.frames.empty()) {
-    LV_ASSIGN_OR_RETURN(
-        candidates, FindCandidates(session, plan.prompt, prompt, options, named, question_time_s, &kv, pool, job.stop));
+    LV_ASSIGN_OR_RETURN(candidates, FindCandidates(session, plan.prompt, prompt, options, named, question_time_s,
+                                                   &reading, pool, job.stop));
   }
-  LV_ASSIGN_OR_RETURN(Choice choice, ChooseAmong(session, plan.prompt, prompt, candidates.frames, question_time_s, &kv,
-                                                 pool, job.stop));
+  LV_ASSIGN_OR_RETURN(Choice choice, ChooseAmong(session, plan.prompt, prompt, candidates.frames, question_time_s,
+                                                 &reading, pool, job.stop));
   if (choice.absent) {
     answer.text = kAbsent;
     answer.in_footage = choice.shown[choice.index];
@@ -373,7 +375,8 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   }
   LV_ASSIGN_OR_RETURN(const auto cross,
                       session.Attend(std::span(&candidates.frames[choice.index], 1), question_time_s, pool));
-  LV_RETURN_IF_ERROR(Write(session.text(), prompt, &kv, cross.get(), options, ready, job, on_text, pool, &answer));
+  LV_RETURN_IF_ERROR(Write(session.text(), prompt, FirstCrossLayer(session), &reading, cross.get(), options, ready, job,
+                           on_text, pool, &answer));
   if (choice.shown.empty()) choice.shown = {answer.in_footage};
   Attribute(session, candidates, choice, options.at, &answer);
   return answer;
@@ -386,8 +389,8 @@ Result<Answer> AnswerPlain(const TextPart& text, std::string_view question, cons
   Answer answer;
   answer.cache = {options.cache.mode, options.cache.store, std::max(0, options.cache.latent), 0, 0};
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(text, question, options, false));
-  KvCache kv;
-  LV_RETURN_IF_ERROR(Write(text, prompt, &kv, nullptr, options, ready, job, on_text, pool, &answer));
+  PromptReading reading;
+  LV_RETURN_IF_ERROR(Write(text, prompt, 0, &reading, nullptr, options, ready, job, on_text, pool, &answer));
   return answer;
 }
 
@@ -397,8 +400,8 @@ Result<SearchResult> SearchIn(const Session& session, std::string_view words, co
   if (options.limit < 1) return InvalidArgument("a search for at most 0 moments finds none");
   LV_ASSIGN_OR_RETURN(const std::vector<size_t> frames, FramesAsked(session, options.at));
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, MakeQuestionPrompt(*session.text().tokenizer, words, true));
-  KvCache kv;
-  LV_ASSIGN_OR_RETURN(std::vector<double> scores, ScoreFrames(session, prompt, frames, 0.0, &kv, pool, job.stop));
+  PromptReading reading;
+  LV_ASSIGN_OR_RETURN(std::vector<double> scores, ScoreFrames(session, prompt, frames, 0.0, &reading, pool, job.stop));
   LV_ASSIGN_OR_RETURN(const std::vector<size_t> order, Rank(session, words, frames, job.stop, pool, &scores));
 
   SearchResult result;

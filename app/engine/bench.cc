@@ -183,12 +183,13 @@ class Bench {
     return Status::Ok();
   }
 
-  // Plain decoding, token after token, behind a prompt of 32.
+  // A prompt of 128, then plain decoding behind it, token after token.
   Status MeasureText() {
     const TextDecoder& decoder = *parts_.decoder;
-    std::vector<int32_t> prompt(32);
+    const TextDecoderConfig& c = decoder.config();
+    std::vector<int32_t> prompt(128);
     for (size_t i = 0; i < prompt.size(); ++i) {
-      prompt[i] = static_cast<int32_t>((100 + 37 * i) % decoder.config().vocabulary);
+      prompt[i] = static_cast<int32_t>((100 + 37 * i) % c.vocabulary);
     }
     KvCache kv;
     Status status;
@@ -199,7 +200,17 @@ class Bench {
       const auto result = decoder.Forward(call, &kv, pool_);
       if (!result.ok()) status = result.status();
     };
-    read(prompt);
+    const double prompt_s = MedianSeconds([&] {
+      kv.Truncate(0);
+      read(prompt);
+    });
+    LV_RETURN_IF_ERROR(status);
+    const auto tokens = static_cast<double>(prompt.size());
+    const auto numbers = static_cast<double>(
+        c.layers * c.width * (2 * c.width + 2 * c.kv_heads * c.head_dim + 3 * c.ffn) * prompt.size() +
+        c.width * c.vocabulary);
+    report_.kernels.push_back(
+        {"text_prompt_tokens_per_s", tokens / prompt_s, "tokens/s", Share(2.0 * numbers, 0.0, prompt_s), ""});
     const double seconds = MedianSeconds([&] { read(std::span(prompt).first(1)); });
     LV_RETURN_IF_ERROR(status);
     const auto bytes = static_cast<double>(decoder.weight_bytes());

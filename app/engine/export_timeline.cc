@@ -82,6 +82,24 @@ std::string FileUrl(const std::filesystem::path& file) {
   return url;
 }
 
+std::string EdlHead(const TimelineMedia& media, const FrameRate& rate) {
+  return "TITLE: " + EdlText(media.file.stem().native()) +
+         (rate.drop ? "\nFCM: DROP FRAME\n" : "\nFCM: NON-DROP FRAME\n");
+}
+
+// An event's line: `length` frames from `source` on, which stand at `record` of the cut.
+std::string EdlEvent(int64_t number, int64_t source, int64_t record, int64_t length, const FrameRate& rate) {
+  std::string digits = std::to_string(number);
+  digits.insert(0, digits.size() < 3 ? 3 - digits.size() : 0, '0');
+  return "\n" + digits + "  AX       V     C        " + Timecode(source, rate) + " " + Timecode(source + length, rate) +
+         " " + Timecode(record, rate) + " " + Timecode(record + length, rate) + "\n";
+}
+
+std::string EdlSource(const TimelineMedia& media) {
+  return "* FROM CLIP NAME: " + EdlText(media.file.filename().native()) +
+         "\n* SOURCE FILE: " + EdlText(media.file.native()) + "\n";
+}
+
 int64_t FilmFrames(const TimelineMedia& media, const FrameRate& rate, std::span<const Marker> markers) {
   const int64_t last = markers.empty() ? 1 : markers.back().last;
   return std::max(last, FrameAt(media.end_s, rate));
@@ -160,21 +178,29 @@ std::string WriteEdl(std::span<const Cue> cues, const TimelineMedia& media) {
   const FrameRate rate = FilmRate(media.fps, media.timecode);
   const int64_t source = std::max<int64_t>(0, ParseTimecode(media.timecode, rate));
   const int64_t record = ParseTimecode("01:00:00:00", rate);
-  const std::string name = EdlText(media.file.filename().native());
-  std::string out = "TITLE: " + EdlText(media.file.stem().native()) + "\n";
-  out += rate.drop ? "FCM: DROP FRAME\n" : "FCM: NON-DROP FRAME\n";
+  std::string out = EdlHead(media, rate);
   int64_t number = 0;
   for (const Marker& marker : Markers(cues, media.end_s, rate)) {
-    std::string digits = std::to_string(++number);
-    digits.insert(0, digits.size() < 3 ? 3 - digits.size() : 0, '0');
     const std::string text = EdlText(marker.text);
-    out += "\n" + digits + "  AX       V     C        " + Timecode(source + marker.first, rate) + " " +
-           Timecode(source + marker.last, rate) + " " + Timecode(record + marker.first, rate) + " " +
-           Timecode(record + marker.last, rate) + "\n";
-    out += " |C:ResolveColorBlue |M:" + text + " |D:" + std::to_string(marker.last - marker.first) + "\n";
-    out += "* FROM CLIP NAME: " + name + "\n";
-    out += "* SOURCE FILE: " + EdlText(media.file.native()) + "\n";
+    const int64_t length = marker.last - marker.first;
+    out += EdlEvent(++number, source + marker.first, record + marker.first, length, rate);
+    out += " |C:ResolveColorBlue |M:" + text + " |D:" + std::to_string(length) + "\n";
+    out += EdlSource(media);
     out += "* LOC: " + Timecode(record + marker.first, rate) + " BLUE    " + text + "\n";
+  }
+  return out;
+}
+
+std::string WriteCutEdl(std::span<const TimeSpan> moments, const TimelineMedia& media) {
+  const FrameRate rate = FilmRate(media.fps, media.timecode);
+  const int64_t source = std::max<int64_t>(0, ParseTimecode(media.timecode, rate));
+  std::string out = EdlHead(media, rate);
+  int64_t number = 0, record = 0;
+  for (const TimeSpan& moment : moments) {
+    const int64_t first = FrameAt(moment.start, rate);
+    const int64_t length = std::max<int64_t>(1, FrameAt(moment.end, rate) - first);
+    out += EdlEvent(++number, source + first, record, length, rate) + EdlSource(media);
+    record += length;
   }
   return out;
 }

@@ -15,6 +15,7 @@
 
 #include "app/engine/caption_digest.h"
 #include "app/engine/export_subtitles.h"
+#include "app/engine/settings.h"
 
 namespace longview {
 
@@ -53,6 +54,10 @@ struct TimelineMedia {
 
 // A CMX 3600 list. Source times are the file's own timecode, record times begin at 01:00:00:00.
 std::string WriteEdl(std::span<const Cue> cues, const TimelineMedia& media);
+
+// A CMX 3600 list that cuts `moments` (seconds, in the order given) of the film one behind the other, each at least a
+// frame long; record times begin at 00:00:00:00.
+std::string WriteCutEdl(std::span<const TimeSpan> moments, const TimelineMedia& media);
 
 // A project with the film as one clip, a marker for each caption and a chapter marker for each chapter.
 std::string WriteFcpxml(std::span<const Cue> cues, std::span<const Chapter> chapters, const TimelineMedia& media);

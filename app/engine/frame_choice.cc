@@ -113,25 +113,20 @@ std::vector<size_t> Apart(const Session& session, std::span<const size_t> frames
 }
 
 Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
-                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
-                                             ThreadPool* pool, const std::stop_token& stop) {
-  LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(frames, question_time_s, pool));
-  ForwardCall call;
-  call.tokens = std::span(prompt.tokens).subspan(kv->length());
-  call.hook = cross.get();
-  call.hook_from = prompt.cross_from;
-  call.logits = ForwardCall::Logits::kNone;
-  call.stop = stop;
-  LV_RETURN_IF_ERROR(session.text().decoder->Forward(call, kv, pool).status());
-  kv->Truncate(prompt.cross_from);
+                                             std::span<const size_t> frames, double question_time_s,
+                                             PromptReading* reading, ThreadPool* pool, const std::stop_token& stop) {
+  LV_ASSIGN_OR_RETURN(const std::unique_ptr<CrossBlocks> cross, session.Attend(frames, question_time_s, pool));
+  LV_RETURN_IF_ERROR(
+      ReadWith(session, prompt, std::span(&cross, 1), ForwardCall::Logits::kNone, reading, pool, stop).status());
   return cross->Evidence();
 }
 
 Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
-                                        std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                        std::span<const size_t> frames, double question_time_s, PromptReading* reading,
                                         ThreadPool* pool, const std::stop_token& stop) {
-  return session.bridge().config.retrieval ? ScoreByHeads(session, prompt, frames, kv, pool, stop)
-                                           : ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop);
+  return session.bridge().config.retrieval
+             ? ScoreByHeads(session, prompt, frames, &reading->kv, pool, stop)
+             : ScoreByAttention(session, prompt, frames, question_time_s, reading, pool, stop);
 }
 
 Result<std::vector<size_t>> Rank(const Session& session, std::string_view words, std::span<const size_t> frames,
@@ -156,7 +151,8 @@ Result<std::vector<size_t>> Rank(const Session& session, std::string_view words,
 
 Result<Candidates> FindCandidates(const Session& session, std::string_view words, const ChatPrompt& prompt,
                                   const AskOptions& options, const std::optional<TimeSpan>& named,
-                                  double question_time_s, KvCache* kv, ThreadPool* pool, const std::stop_token& stop) {
+                                  double question_time_s, PromptReading* reading, ThreadPool* pool,
+                                  const std::stop_token& stop) {
   Candidates found;
   LV_ASSIGN_OR_RETURN(std::vector<size_t> frames, FramesAsked(session, options.at));
   const auto count = static_cast<size_t>(options.focus_frames);
@@ -173,12 +169,12 @@ Result<Candidates> FindCandidates(const Session& session, std::string_view words
     order = ByScore(nearness);
   } else {
     if (heads) {
-      LV_ASSIGN_OR_RETURN(std::vector<double> fits, ScoreByHeads(session, prompt, frames, kv, pool, stop));
+      LV_ASSIGN_OR_RETURN(std::vector<double> fits, ScoreByHeads(session, prompt, frames, &reading->kv, pool, stop));
       LV_ASSIGN_OR_RETURN(order, Rank(session, words, frames, stop, pool, &fits));
     }
     if (all || !heads || session.Stats().tokens <= kAttendedToo) {
       LV_ASSIGN_OR_RETURN(std::vector<double> masses,
-                          ScoreByAttention(session, prompt, frames, question_time_s, kv, pool, stop));
+                          ScoreByAttention(session, prompt, frames, question_time_s, reading, pool, stop));
       order = heads ? Fused(ByScore(masses), order) : ByScore(masses);
       if (all) {
         found.attended = frames;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "app/engine/engine_options.h"
+#include "app/engine/frame_reading.h"
 #include "app/engine/session.h"
 #include "attention/decoder/chat_prompt.h"
-#include "attention/decoder/kv_cache.h"
 #include "core/base/thread_pool.h"
 
 namespace longview {
@@ -27,18 +27,17 @@ std::vector<size_t> NamedFrames(const Session& session, const TimeSpan& named, s
                                 std::vector<size_t> frames);
 
 // How well each of `frames` (ascending, not empty) fits the words of `prompt`, higher is better: cosine -1..1 where the
-// model has retrieval heads, else the share of attention 0..1 that a first reading of the prompt gave it. `kv` (empty)
-// afterwards holds a beginning of the prompt, at most up to prompt.cross_from, which needs no video: the answer goes on
-// from there.
+// model has retrieval heads, else the share of attention 0..1 that a first reading of the prompt gave it. The answer
+// goes on from `reading` (empty before).
 Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
-                                        std::span<const size_t> frames, double question_time_s, KvCache* kv,
+                                        std::span<const size_t> frames, double question_time_s, PromptReading* reading,
                                         ThreadPool* pool, const std::stop_token& stop);
 
-// The same by attention, whatever the model has. What is not a frame's share went to the sinks. `kv` may hold a
+// The same by attention, whatever the model has. What is not a frame's share went to the sinks. `reading` may hold a
 // beginning of the prompt already.
 Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
-                                             std::span<const size_t> frames, double question_time_s, KvCache* kv,
-                                             ThreadPool* pool, const std::stop_token& stop);
+                                             std::span<const size_t> frames, double question_time_s,
+                                             PromptReading* reading, ThreadPool* pool, const std::stop_token& stop);
 
 // 0 .. frames.size() - 1, those that fit `words` best first, `scores` being ScoreFrames of a prompt with these words.
 // Where the model has retrieval heads and a caption head, the best are read again: what is added to their scores
@@ -64,7 +63,8 @@ struct Candidates {
 // has no retrieval heads.
 Result<Candidates> FindCandidates(const Session& session, std::string_view words, const ChatPrompt& prompt,
                                   const AskOptions& options, const std::optional<TimeSpan>& named,
-                                  double question_time_s, KvCache* kv, ThreadPool* pool, const std::stop_token& stop);
+                                  double question_time_s, PromptReading* reading, ThreadPool* pool,
+                                  const std::stop_token& stop);
 
 }  // namespace longview
 

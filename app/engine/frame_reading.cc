@@ -1,4 +1,4 @@
-// One pass of the prompt's last token through the upper layers for each frame.
+// Passes of the prompt's last token through the upper layers, a row for each frame.
 #include "app/engine/frame_reading.h"
 
 #include <algorithm>
@@ -6,6 +6,30 @@
 #include <utility>
 
 namespace longview {
+namespace {
+
+// Frames that go through the decoder side by side: as many rows as its products take without a row's result depending
+// on the others (Linear::Forward).
+constexpr size_t kTogether = 4;
+
+// The rows of a call in equal parts, one for each hook.
+class EachItsOwn : public LayerHook {
+ public:
+  explicit EachItsOwn(std::span<const std::unique_ptr<CrossBlocks>> hooks) : hooks_(hooks) {}
+
+  Status BeforeLayer(int layer, float* h, size_t rows, size_t width) override {
+    const size_t each = rows / hooks_.size();
+    for (size_t i = 0; i < hooks_.size(); ++i) {
+      LV_RETURN_IF_ERROR(hooks_[i]->BeforeLayer(layer, h + i * each * width, each, width));
+    }
+    return Status::Ok();
+  }
+
+ private:
+  std::span<const std::unique_ptr<CrossBlocks>> hooks_;
+};
+
+}  // namespace
 
 double ShareNotDenied(const Tokenizer& tokenizer, std::span<const float> logits) {
   const double top = *std::max_element(logits.begin(), logits.end());
@@ -19,36 +43,63 @@ double ShareNotDenied(const Tokenizer& tokenizer, std::span<const float> logits)
   return std::clamp(1.0 - denied / all, 0.0, 1.0);
 }
 
-Result<std::vector<double>> ReadAlone(const Session& session, const ChatPrompt& prompt, std::span<const size_t> frames,
-                                      double question_time_s, KvCache* kv, ThreadPool* pool,
-                                      const std::stop_token& stop) {
+size_t FirstCrossLayer(const Session& session) {
+  return static_cast<size_t>(session.bridge().config.cross_layers.front());
+}
+
+Result<std::vector<float>> ReadWith(const Session& session, const ChatPrompt& prompt,
+                                    std::span<const std::unique_ptr<CrossBlocks>> hooks, ForwardCall::Logits logits,
+                                    PromptReading* reading, ThreadPool* pool, const std::stop_token& stop) {
   const TextDecoder& decoder = *session.text().decoder;
-  const std::span<const int32_t> tokens(prompt.tokens);
-  if (kv->length() < prompt.cross_from) {
+  const std::span<const int32_t> tokens(prompt.tokens), rest = tokens.subspan(prompt.cross_from);
+  const size_t from_layer = FirstCrossLayer(session);
+  if (reading->kv.length() < prompt.cross_from) {
     ForwardCall before;
-    before.tokens = tokens.first(prompt.cross_from).subspan(kv->length());
+    before.tokens = tokens.first(prompt.cross_from).subspan(reading->kv.length());
     before.logits = ForwardCall::Logits::kNone;
     before.stop = stop;
-    LV_RETURN_IF_ERROR(decoder.Forward(before, kv, pool).status());
+    LV_RETURN_IF_ERROR(decoder.Forward(before, &reading->kv, pool).status());
+  }
+  if (reading->entering.empty()) {
+    LV_ASSIGN_OR_RETURN(reading->entering, decoder.HiddenStates(rest, from_layer, &reading->kv, pool));
+  }
+  EachItsOwn hook(hooks);
+  std::vector<int32_t> branches;
+  std::vector<float> entering;
+  for (size_t i = 0; i < hooks.size(); ++i) {
+    branches.insert(branches.end(), rest.begin(), rest.end());
+    entering.insert(entering.end(), reading->entering.begin(), reading->entering.end());
   }
   ForwardCall call;
-  call.tokens = tokens.subspan(prompt.cross_from);
+  call.tokens = branches;
+  call.hook = &hook;
   call.hook_from = prompt.cross_from;
-  call.capture_layer = session.bridge().config.cross_layers.front();
+  call.logits = logits;
+  call.entering = entering;
+  call.from_layer = from_layer;
+  call.branches = hooks.size();
   call.stop = stop;
-  std::vector<float> entering;
+  LV_ASSIGN_OR_RETURN(ForwardResult result, decoder.Forward(call, &reading->kv, pool));
+  reading->kv.Truncate(prompt.cross_from);
+  return std::move(result.logits);
+}
+
+Result<std::vector<double>> ReadAlone(const Session& session, const ChatPrompt& prompt, std::span<const size_t> frames,
+                                      double question_time_s, PromptReading* reading, ThreadPool* pool,
+                                      const std::stop_token& stop) {
+  const size_t vocabulary = session.text().decoder->config().vocabulary;
   std::vector<double> shown;
-  for (const size_t frame : frames) {
-    LV_ASSIGN_OR_RETURN(const auto cross, session.Attend(std::span(&frame, 1), question_time_s, pool));
-    call.hook = cross.get();
-    LV_ASSIGN_OR_RETURN(ForwardResult result, decoder.Forward(call, kv, pool));
-    kv->Truncate(prompt.cross_from);
-    shown.push_back(ShareNotDenied(*session.text().tokenizer, result.logits));
-    if (!call.entering.empty()) continue;
-    entering = std::move(result.captured);
-    call.entering = entering;
-    call.from_layer = static_cast<size_t>(call.capture_layer);
-    call.capture_layer = -1;
+  for (size_t first = 0; first < frames.size(); first += kTogether) {
+    std::vector<std::unique_ptr<CrossBlocks>> hooks;
+    for (const size_t frame : frames.subspan(first, std::min(kTogether, frames.size() - first))) {
+      LV_ASSIGN_OR_RETURN(auto cross, session.Attend(std::span(&frame, 1), question_time_s, pool));
+      hooks.push_back(std::move(cross));
+    }
+    LV_ASSIGN_OR_RETURN(const std::vector<float> logits,
+                        ReadWith(session, prompt, hooks, ForwardCall::Logits::kLast, reading, pool, stop));
+    for (size_t i = 0; i < hooks.size(); ++i) {
+      shown.push_back(ShareNotDenied(*session.text().tokenizer, std::span(logits).subspan(i * vocabulary, vocabulary)));
+    }
   }
   return shown;
 }

@@ -100,8 +100,9 @@ Result<double> MostAttended_s(const Session& session, const ChatPrompt& prompt, 
                               const std::stop_token& stop) {
   std::vector<size_t> frames(session.frames().size());
   std::iota(frames.begin(), frames.end(), size_t{0});
-  KvCache kv;
-  LV_ASSIGN_OR_RETURN(const std::vector<double> mass, ScoreByAttention(session, prompt, frames, 0.0, &kv, pool, stop));
+  PromptReading reading;
+  LV_ASSIGN_OR_RETURN(const std::vector<double> mass,
+                      ScoreByAttention(session, prompt, frames, 0.0, &reading, pool, stop));
   const auto best = std::max_element(mass.begin(), mass.end()) - mass.begin();
   return session.frames()[static_cast<size_t>(best)].start;
 }

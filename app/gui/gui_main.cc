@@ -113,6 +113,7 @@ int RunWindow(int argc, char** argv) {
   ui::AppSettings settings;
   ui::rememberSystemPalette();
   ui::applyTheme(settings.theme());
+  const ui::SystemThemeFollower follower(&settings);
   ui::applyLanguage(settings.language());
   settings.fill(&options->engine);
   ui::EngineBridge bridge(options->engine);

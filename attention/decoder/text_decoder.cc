@@ -15,7 +15,7 @@ namespace longview {
 namespace {
 
 // Rows read at once: enough for full speed in the matrix products, few enough that scratch memory stays small.
-constexpr size_t kChunkRows = 256;
+constexpr size_t kChunkRows = ForwardCall::kMaxBranchRows;
 // Rows below which splitting element-wise work over threads costs more than it saves.
 constexpr size_t kMinRowsToSplit = 8;
 
@@ -72,6 +72,11 @@ Status TextDecoder::CheckCall(const ForwardCall& call, const KvCache& cache) con
     return InvalidArgument("the text decoder was given " + std::to_string(call.entering.size()) +
                            " numbers to go on from at layer " + std::to_string(call.from_layer));
   }
+  if (call.branches != 1 && (call.branches == 0 || call.tokens.size() % call.branches != 0 ||
+                             call.tokens.size() > ForwardCall::kMaxBranchRows || call.hook_from > cache.length())) {
+    return InvalidArgument("the text decoder cannot read " + std::to_string(call.tokens.size()) + " tokens as " +
+                           std::to_string(call.branches) + " branches");
+  }
   for (const int32_t token : call.tokens) {
     if (token < 0 || static_cast<size_t>(token) >= config_.vocabulary) {
       return InvalidArgument("token " + std::to_string(token) + " is outside the vocabulary of " +
@@ -82,8 +87,9 @@ Status TextDecoder::CheckCall(const ForwardCall& call, const KvCache& cache) con
       (cache.layers_ != config_.layers || cache.kv_width_ != config_.kv_heads * config_.head_dim)) {
     return InvalidArgument("the conversation's cache belongs to another model");
   }
-  if (call.tokens.size() > config_.context || cache.length() > config_.context - call.tokens.size()) {
-    return OutOfRange("the conversation would be " + std::to_string(cache.length() + call.tokens.size()) +
+  const size_t added = call.tokens.size() / call.branches;
+  if (added > config_.context || cache.length() > config_.context - added) {
+    return OutOfRange("the conversation would be " + std::to_string(cache.length() + added) +
                       " tokens long; the text decoder was made for " + std::to_string(config_.context) +
                       ": ask a shorter question or start anew");
   }
@@ -94,14 +100,15 @@ Result<ForwardResult> TextDecoder::Forward(const ForwardCall& call, KvCache* cac
   return Run(call, config_.layers, cache, pool);
 }
 
-Result<std::vector<float>> TextDecoder::HiddenStates(std::span<const int32_t> tokens, size_t layer,
+Result<std::vector<float>> TextDecoder::HiddenStates(std::span<const int32_t> tokens, size_t layer, KvCache* cache,
                                                      ThreadPool* pool) const {
   if (layer > config_.layers) {
     return InvalidArgument("the text decoder has no layer " + std::to_string(layer) + " to read hidden states from");
   }
-  KvCache cache;
+  const size_t before = cache->length();
   ForwardCall call{.tokens = tokens, .logits = ForwardCall::Logits::kNone, .capture_layer = static_cast<int>(layer)};
-  LV_ASSIGN_OR_RETURN(ForwardResult result, Run(call, layer, &cache, pool));
+  LV_ASSIGN_OR_RETURN(ForwardResult result, Run(call, layer, cache, pool));
+  cache->Truncate(before);
   return std::move(result.captured);
 }
 
@@ -125,7 +132,12 @@ Result<ForwardResult> TextDecoder::Run(const ForwardCall& call, size_t end_layer
     if (call.logits == ForwardCall::Logits::kAll) {
       AppendLogits(scratch.hidden.data(), rows, &scratch, &result.logits, pool);
     } else if (last) {
-      AppendLogits(scratch.hidden.data() + (rows - 1) * config_.width, 1, &scratch, &result.logits, pool);
+      const size_t each = rows / call.branches;
+      for (size_t b = 0; each > 1 && b < call.branches; ++b) {
+        std::copy_n(scratch.hidden.data() + ((b + 1) * each - 1) * config_.width, config_.width,
+                    scratch.hidden.data() + b * config_.width);
+      }
+      AppendLogits(scratch.hidden.data(), call.branches, &scratch, &result.logits, pool);
     }
   }
   return result;
@@ -155,20 +167,22 @@ Status TextDecoder::RunChunk(const ForwardCall& call, size_t first, size_t rows,
       LV_RETURN_IF_ERROR(call.hook->BeforeLayer(static_cast<int>(layer), hidden + hook_row * config_.width,
                                                 rows - hook_row, config_.width));
     }
-    Attention(layer, rows, cache, scratch, pool);
+    Attention(layer, rows, call.branches, cache, scratch, pool);
     FeedForward(layer, rows, scratch, pool);
   }
   capture(end_layer);
-  cache->length_ += rows;
+  if (call.branches == 1) cache->length_ += rows;
   return Status::Ok();
 }
 
-void TextDecoder::Attention(size_t layer, size_t rows, KvCache* cache, Scratch* scratch, ThreadPool* pool) const {
+void TextDecoder::Attention(size_t layer, size_t rows, size_t branches, KvCache* cache, Scratch* scratch,
+                            ThreadPool* pool) const {
   const DecoderLayer& weights = layers_[layer];
   const TextDecoderConfig& c = config_;
   const size_t position = cache->length_;
   const size_t kv_width = cache->kv_width_;
   const size_t qkv_width = scratch->qkv_width;
+  const size_t each = rows / branches;
   float* keys = cache->keys_[layer].data();
   float* values = cache->values_[layer].data();
   ForRows(rows, pool, [&](size_t first, size_t last) {
@@ -176,32 +190,35 @@ void TextDecoder::Attention(size_t layer, size_t rows, KvCache* cache, Scratch* 
             last - first, c.width, scratch->normed.data() + first * c.width, c.width);
   });
   weights.qkv.Forward(scratch->normed.data(), c.width, rows, scratch->qkv.data(), qkv_width, pool);
-  ForRows(rows, pool, [&](size_t first, size_t last) {
-    for (size_t i = first; i < last; ++i) {
-      float* row = scratch->qkv.data() + i * qkv_width;
-      // Keys lie behind the queries, so one call turns both.
-      rope_.Rotate(position + i, c.heads + c.kv_heads, row, c.head_dim);
-      std::memcpy(keys + (position + i) * kv_width, row + c.width, kv_width * sizeof(float));
-      std::memcpy(values + (position + i) * kv_width, row + c.width + kv_width, kv_width * sizeof(float));
-    }
-  });
   SdpaParams params;
-  params.q = scratch->qkv.data();
   params.q_stride = qkv_width;
   params.k = keys;
   params.v = values;
   params.k_stride = params.v_stride = kv_width;
-  params.out = scratch->attended.data();
   params.out_stride = c.width;
   params.q_head_stride = params.k_head_stride = params.v_head_stride = params.out_head_stride = c.head_dim;
-  params.q_rows = rows;
-  params.kv_rows = position + rows;
+  params.q_rows = each;
+  params.kv_rows = position + each;
   params.heads = c.heads;
   params.kv_heads = c.kv_heads;
   params.head_dim = c.head_dim;
   params.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
   params.causal = true;
-  Sdpa(params, pool);
+  // Branches use the places behind the cache one after the other.
+  for (size_t from = 0; from < rows; from += each) {
+    ForRows(each, pool, [&](size_t first, size_t last) {
+      for (size_t i = first; i < last; ++i) {
+        float* row = scratch->qkv.data() + (from + i) * qkv_width;
+        // Keys lie behind the queries, so one call turns both.
+        rope_.Rotate(position + i, c.heads + c.kv_heads, row, c.head_dim);
+        std::memcpy(keys + (position + i) * kv_width, row + c.width, kv_width * sizeof(float));
+        std::memcpy(values + (position + i) * kv_width, row + c.width + kv_width, kv_width * sizeof(float));
+      }
+    });
+    params.q = scratch->qkv.data() + from * qkv_width;
+    params.out = scratch->attended.data() + from * c.width;
+    Sdpa(params, pool);
+  }
   weights.attention_out.Forward(scratch->attended.data(), c.width, rows, scratch->normed.data(), c.width, pool);
   Add(scratch->normed.data(), rows * c.width, scratch->hidden.data());
 }

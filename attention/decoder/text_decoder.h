@@ -49,17 +49,23 @@ struct ForwardCall {
   // In [0, layers]: also give the hidden states that enter this layer (`layers`: that leave the last, before the final
   // norm), before the hook acts on them. -1: none.
   int capture_layer = -1;
-  // Not empty: the states [tokens, width] that entered layer `from_layer` when these tokens were last read into this
-  // cache at this place; the layers below are not computed again, for they see no video. What was read is forgotten
-  // with Truncate before, and nothing else may have been read since.
+  // Not empty: the states [tokens, width] that enter layer `from_layer`, as HiddenStates gave them for these tokens
+  // (for those of each branch) and this cache; the layers below are not computed again, for they see no video. Nothing
+  // but branches and calls like this, forgotten with Truncate, may have been read into the cache since.
   std::span<const float> entering = {};
   size_t from_layer = 0;
+  // More than 1: `tokens` are so many beginnings of equal length, one behind the other, each of which follows on the
+  // cache alone and sees none of the others. The cache stays as it was; kLast gives a row of logits for each. At most
+  // kMaxBranchRows tokens in all, and hook_from must not lie behind the cache's end.
+  size_t branches = 1;
   // Asked between layers; a stop gives kCancelled.
   std::stop_token stop = {};
+
+  static constexpr size_t kMaxBranchRows = 256;
 };
 
 struct ForwardResult {
-  std::vector<float> logits;    // [1 or tokens, vocabulary], or empty
+  std::vector<float> logits;    // [branches or tokens, vocabulary], or empty
   std::vector<float> captured;  // [tokens, width], or empty
 };
 
@@ -74,14 +80,15 @@ class TextDecoder {
   // Bytes of weights in memory.
   size_t weight_bytes() const;
 
-  // Reads call.tokens and appends them to `cache`. After a failure the cache holds what it held before.
-  // kOutOfRange where the conversation would grow beyond config().context; kInvalidArgument for a token outside the
-  // vocabulary or a cache of another model; otherwise the hook's own failure.
+  // Reads call.tokens and appends them to `cache` (not where they branch). After a failure the cache holds what it held
+  // before. kOutOfRange where the conversation would grow beyond config().context; kInvalidArgument for a token outside
+  // the vocabulary or a cache of another model; otherwise the hook's own failure.
   Result<ForwardResult> Forward(const ForwardCall& call, KvCache* cache, ThreadPool* pool) const;
 
-  // The hidden states [tokens, width] that enter `layer` (0..layers) when `tokens` stand alone from position 0; the
-  // layers above are not computed.
-  Result<std::vector<float>> HiddenStates(std::span<const int32_t> tokens, size_t layer, ThreadPool* pool) const;
+  // The hidden states [tokens, width] that enter `layer` (0..layers) when `tokens` follow on `cache`, which stays as it
+  // was; the layers above are not computed. Errors as Forward.
+  Result<std::vector<float>> HiddenStates(std::span<const int32_t> tokens, size_t layer, KvCache* cache,
+                                          ThreadPool* pool) const;
 
  private:
   struct Scratch;
@@ -93,7 +100,7 @@ class TextDecoder {
   // One chunk of `rows` tokens from call.tokens[first]; leaves the last hidden states in scratch.
   Status RunChunk(const ForwardCall& call, size_t first, size_t rows, size_t end_layer, KvCache* cache,
                   Scratch* scratch, ForwardResult* result, ThreadPool* pool) const;
-  void Attention(size_t layer, size_t rows, KvCache* cache, Scratch* scratch, ThreadPool* pool) const;
+  void Attention(size_t layer, size_t rows, size_t branches, KvCache* cache, Scratch* scratch, ThreadPool* pool) const;
   void FeedForward(size_t layer, size_t rows, Scratch* scratch, ThreadPool* pool) const;
   // Logits of `rows` hidden states, appended.
   void AppendLogits(const float* hidden, size_t rows, Scratch* scratch, std::vector<float>* logits,

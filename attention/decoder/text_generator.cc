@@ -25,7 +25,12 @@ Result<Generation> Generate(const TextDecoder& decoder, const Tokenizer& tokeniz
     generation.text += text;
     if (options.on_text && !text.empty()) options.on_text(text);
   };
-  ForwardCall call{.tokens = prompt, .hook = hook, .hook_from = hook_from, .stop = options.stop};
+  ForwardCall call{.tokens = prompt,
+                   .hook = hook,
+                   .hook_from = hook_from,
+                   .entering = options.entering,
+                   .from_layer = options.from_layer,
+                   .stop = options.stop};
   int32_t token = 0;
   while (true) {
     Result<ForwardResult> step = decoder.Forward(call, cache, pool);
@@ -55,6 +60,7 @@ Result<Generation> Generate(const TextDecoder& decoder, const Tokenizer& tokeniz
       break;
     }
     call.tokens = std::span(&token, 1);
+    call.entering = {};
   }
   tell(stream.Finish());
   return generation;

@@ -30,6 +30,9 @@ struct GenerateOptions {
   // Shown the logits [vocabulary] from which the answer's first token is drawn, before anything changes them. May be
   // empty.
   std::function<void(std::span<const float>)> on_first_logits = {};
+  // Of the prompt; as in ForwardCall.
+  std::span<const float> entering = {};
+  size_t from_layer = 0;
   std::stop_token stop = {};
 };
 

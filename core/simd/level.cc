@@ -71,14 +71,24 @@ bool CpuFeature(unsigned bit) {
 
 bool CpuHasF16c() {
 #if HWY_ARCH_X86
-  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29u & 1u) != 0;
+  static const bool has = [] {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx >> 29u & 1u) != 0;
+  }();
+  return has;
 #else
   return false;
 #endif
 }
-bool CpuHasAvx512Fp16() { return CpuFeature(23); }
-bool CpuHasAmxBf16() { return CpuFeature(22); }
+// Asked by every product: a virtual machine answers CPUID in tens of microseconds.
+bool CpuHasAvx512Fp16() {
+  static const bool has = CpuFeature(23);
+  return has;
+}
+bool CpuHasAmxBf16() {
+  static const bool has = CpuFeature(22);
+  return has;
+}
 
 std::string_view SimdLevelName(SimdLevel level) {
   switch (level) {

@@ -75,7 +75,8 @@ void CheckAgainstGolden(WeightStore store, double min_cosine, double min_row_cos
     EXPECT_GE(Compare(Every(result->logits, 96), golden.all_logits).cosine, min_cosine) << name;
     EXPECT_EQ(std::max_element(last.begin(), last.end()) - last.begin(), golden.greedy[0]) << name;
     EXPECT_GE(WorstRow(result->captured, golden.hidden_12, 576), min_row_cosine) << name;
-    const auto hidden = (*decoder)->HiddenStates(golden.prompt, 15, &pool);
+    KvCache none;
+    const auto hidden = (*decoder)->HiddenStates(golden.prompt, 15, &none, &pool);
     ASSERT_TRUE(hidden.ok());
     EXPECT_GE(WorstRow(*hidden, golden.hidden_15, 576), min_row_cosine) << name;
   }

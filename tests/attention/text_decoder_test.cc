@@ -137,7 +137,11 @@ TEST(TextDecoderTest, HookSeesOnlyRowsFromItsPosition) {
 TEST(TextDecoderTest, CaptureIsWhatEntersALayerBeforeTheHook) {
   const auto decoder = Load(TinyDecoder());
   const std::vector<int32_t> tokens = SomeTokens(9);
-  const auto alone = decoder->HiddenStates(tokens, 2, nullptr);
+  const auto states = [&](size_t layer) {
+    KvCache none;
+    return decoder->HiddenStates(tokens, layer, &none, nullptr);
+  };
+  const auto alone = states(2);
   ASSERT_TRUE(alone.ok());
   ASSERT_EQ(alone->size(), 9u * 32);
   KvCache cache;
@@ -146,15 +150,15 @@ TEST(TextDecoderTest, CaptureIsWhatEntersALayerBeforeTheHook) {
   const auto first = decoder->Forward(call, &cache, nullptr);
   ASSERT_TRUE(first.ok());
   EXPECT_TRUE(first->logits.empty());
-  EXPECT_EQ(first->captured, *decoder->HiddenStates(tokens, 0, nullptr));
+  EXPECT_EQ(first->captured, *states(0));
   cache.Truncate(0);
   call.hook = nullptr;
   call.capture_layer = 2;
   EXPECT_EQ(decoder->Forward(call, &cache, nullptr)->captured, *alone);
   call.capture_layer = 3;
   cache.Truncate(0);
-  EXPECT_EQ(decoder->Forward(call, &cache, nullptr)->captured, *decoder->HiddenStates(tokens, 3, nullptr));
-  EXPECT_FALSE(decoder->HiddenStates(tokens, 4, nullptr).ok());
+  EXPECT_EQ(decoder->Forward(call, &cache, nullptr)->captured, *states(3));
+  EXPECT_FALSE(states(4).ok());
 }
 
 TEST(TextDecoderTest, GoesOnFromWhatEnteredALayer) {
@@ -181,6 +185,37 @@ TEST(TextDecoderTest, GoesOnFromWhatEnteredALayer) {
   EXPECT_EQ(cache.length(), 12u);
 }
 
+TEST(TextDecoderTest, BranchesFollowOnTheCacheEachAlone) {
+  const auto decoder = Load(TinyDecoder());
+  const std::vector<int32_t> tokens = SomeTokens(18);
+  const std::span<const int32_t> all(tokens);
+  KvCache cache;
+  ASSERT_TRUE(decoder->Forward({.tokens = all.first(10)}, &cache, nullptr).ok());
+  for (const size_t each : {size_t{1}, size_t{2}}) {
+    const std::span<const int32_t> rows = all.subspan(10, 4 * each);
+    std::vector<float> logits, entering;
+    for (size_t b = 0; b < 4; ++b) {
+      const std::span<const int32_t> branch = rows.subspan(b * each, each);
+      const auto alone = decoder->Forward({.tokens = branch}, &cache, nullptr);
+      ASSERT_TRUE(alone.ok());
+      logits.insert(logits.end(), alone->logits.begin(), alone->logits.end());
+      cache.Truncate(10);
+      const auto states = decoder->HiddenStates(branch, 1, &cache, nullptr);
+      ASSERT_TRUE(states.ok());
+      entering.insert(entering.end(), states->begin(), states->end());
+    }
+    const auto together = decoder->Forward({.tokens = rows, .branches = 4}, &cache, nullptr);
+    ASSERT_TRUE(together.ok()) << together.status().message();
+    EXPECT_EQ(cache.length(), 10u) << "nothing is appended";
+    ASSERT_EQ(together->logits.size(), logits.size());
+    EXPECT_LT(Compare(together->logits, logits).max_error, each == 1 ? 1e-12 : 1e-4) << each;
+    const auto on =
+        decoder->Forward({.tokens = rows, .entering = entering, .from_layer = 1, .branches = 4}, &cache, nullptr);
+    ASSERT_TRUE(on.ok()) << on.status().message();
+    EXPECT_LT(Compare(on->logits, logits).max_error, 1e-4) << each;
+  }
+}
+
 TEST(TextDecoderTest, FailuresLeaveTheCacheAsItWas) {
   const auto decoder = Load(TinyDecoder());
   const std::vector<int32_t> tokens = SomeTokens(580);
@@ -205,6 +240,11 @@ TEST(TextDecoderTest, FailuresLeaveTheCacheAsItWas) {
   const std::vector<float> states(size_t{3} * 32);
   fails({.tokens = std::span(tokens).first(2), .entering = states, .from_layer = 1}, StatusCode::kInvalidArgument);
   fails({.tokens = std::span(tokens).first(3), .entering = states, .from_layer = 4}, StatusCode::kInvalidArgument);
+  fails({.tokens = std::span(tokens).first(4), .branches = 0}, StatusCode::kInvalidArgument);
+  fails({.tokens = std::span(tokens).first(4), .branches = 3}, StatusCode::kInvalidArgument);
+  fails({.tokens = std::span(tokens).first(4), .hook = &hook, .hook_from = 11, .branches = 2},
+        StatusCode::kInvalidArgument);
+  fails({.tokens = std::span(tokens).first(258), .branches = 2}, StatusCode::kInvalidArgument);
   const std::vector<int32_t> long_text = SomeTokens(591);
   EXPECT_NE(fails({.tokens = long_text}, StatusCode::kOutOfRange).find("600"), std::string::npos);
   EXPECT_TRUE(decoder->Forward({.tokens = std::span(long_text).first(590)}, &cache, nullptr).ok());

@@ -164,7 +164,7 @@ TEST_F(CliCompare, Bench) {
     EXPECT_GT(kernel["peak_share"].get<double>(), 0.0) << kernel;
   }
   for (const char* name : {"mla_decode_bf16_ns_per_token", "mla_decode_int8_ns_per_token", "vit_s14_bf16_ms",
-                           "vit_s14_int8_ms", "text_decode_tokens_per_s"}) {
+                           "vit_s14_int8_ms", "text_prompt_tokens_per_s", "text_decode_tokens_per_s"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
   const RunOutcome text = Run({"bench", "--threads", "1"});

@@ -216,6 +216,28 @@ TEST_F(UiWindowSettings, TheColoursOfTheSystemAreTheDefault) {
   }
 }
 
+TEST_F(UiWindowSettings, AChangeOfTheSystemsColoursIsFollowed) {
+  MainWindow* window = makeWindow();
+  const SystemThemeFollower follower(settings_.get());
+  const auto dark = [] { return QApplication::palette().color(QPalette::Window).lightness() < 128; };
+  const auto tell = [&] {
+    QEvent changed(QEvent::ThemeChange);
+    QCoreApplication::sendEvent(window->windowHandle(), &changed);
+    QTest::qWait(50);
+  };
+  QApplication::setPalette(darkPalette());
+  rememberSystemPalette();
+  settings_->setTheme(Theme::kDark);
+  applyTheme(Theme::kDark);
+  tell();
+  EXPECT_TRUE(dark()) << "dark was chosen";
+  settings_->setTheme(Theme::kSystem);
+  applyTheme(Theme::kSystem);
+  EXPECT_TRUE(dark()) << "what was remembered";
+  tell();
+  EXPECT_FALSE(dark()) << "the tests' platform is light";
+}
+
 // Every control of every page, by Tab alone, from its tab on.
 TEST_F(UiWindowSettings, TheKeyboardReachesEveryControlOfEachPage) {
   MainWindow* window = makeWindow();
