@@ -23,6 +23,7 @@ constexpr size_t kFrameTokens = 64;
 struct Shape {
   size_t tokens, d_c, d_r, queries;
   CacheStore store;
+  size_t vectors = 1;  // of d_c numbers each
 };
 
 // A cache of random frames and queries for it.
@@ -41,17 +42,18 @@ struct Setup {
       for (float& x : v) x = normal(random);
       return v;
     };
-    auto made = FrameCache::Make({{shape.d_c}, shape.d_r, shape.store}, &arena);
+    auto made = FrameCache::Make({std::vector<size_t>(shape.vectors, shape.d_c), shape.d_r, shape.store}, &arena);
     cache = std::make_unique<FrameCache>(std::move(*made));
     cache->ExpectBytes(cache->shape().FrameBytes(shape.tokens));
-    const std::vector<float> latents = make(kFrameTokens * shape.d_c), keys = make(kFrameTokens * shape.d_r);
+    const std::vector<float> latents = make(kFrameTokens * shape.d_c * shape.vectors),
+                             keys = make(kFrameTokens * shape.d_r);
     for (size_t t = 0; t < shape.tokens; t += kFrameTokens) {
       FrameRows rows;
       rows.time_s = static_cast<double>(t);
       rows.end_s = rows.time_s + 1;
       rows.tokens = kFrameTokens;
       rows.vectors = latents.data();
-      rows.stride = shape.d_c;
+      rows.stride = shape.d_c * shape.vectors;
       rows.keys = keys.data();
       (void)cache->Append(rows);
     }
@@ -94,6 +96,31 @@ void MlaDecode(benchmark::State& state, CacheStore store, size_t d_c, size_t d_r
                          benchmark::Counter::kIsRate);
 }
 
+void Lengths(benchmark::internal::Benchmark* b) {
+  for (const int64_t tokens : {10240, 131072, 2097152}) b->Args({tokens, 1, 0});
+}
+
+void Crossing(benchmark::internal::Benchmark* b) {
+  for (int64_t tokens = 1024; tokens <= 262144; tokens *= 4) b->Args({tokens, 1, 0});
+}
+
+// A layer of 32 heads of 128 whose keys and values are kept, one query row: what its latents of 512 + 64 stand for.
+void MhaDecode(benchmark::State& state) {
+  constexpr size_t kHeads = 32, kWidth = 128;
+  Setup setup({static_cast<size_t>(state.range(0)), kWidth, 64, 1, CacheStore::kBF16, 2 * kHeads});
+  ThreadPool pool(static_cast<int>(state.range(1)));
+  for (auto _ : state) {
+    for (size_t head = 0; head < kHeads; ++head) {
+      setup.runs = setup.cache->View().Runs(2 * head, 2 * head + 1);
+      setup.params.runs = setup.runs.data();
+      const Status status = CrossAttn(setup.params, CrossAttnKernel::kAuto, state.range(1) > 1 ? &pool : nullptr);
+      if (!status.ok()) state.SkipWithError(status.message().c_str());
+    }
+  }
+  const double tokens = static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
+  state.counters["s/token"] = benchmark::Counter(tokens, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
 BENCHMARK_CAPTURE(MlaDecode, bf16, CacheStore::kBF16, 128, 32, 9)
     ->Args({262144, 1, 0})
     ->Args({262144, 1, 1})
@@ -106,6 +133,19 @@ BENCHMARK_CAPTURE(MlaDecode, bf16_threads, CacheStore::kBF16, 128, 32, 9)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MlaDecode, int8, CacheStore::kI8, 128, 32, 9)->Args({262144, 1, 0})->Unit(benchmark::kMillisecond);
+// Wider time keys.
+BENCHMARK_CAPTURE(MlaDecode, time_keys_32, CacheStore::kBF16, 128, 32, 9)
+    ->Apply(Lengths)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MlaDecode, time_keys_64, CacheStore::kBF16, 128, 64, 9)
+    ->Apply(Lengths)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MlaDecode, time_keys_128, CacheStore::kBF16, 128, 128, 9)
+    ->Apply(Lengths)
+    ->Unit(benchmark::kMillisecond);
+// Width 4096: 32 heads of 128, latents of 512 + 64.
+BENCHMARK_CAPTURE(MlaDecode, seed_mla, CacheStore::kBF16, 512, 64, 32)->Apply(Crossing)->Unit(benchmark::kMillisecond);
+BENCHMARK(MhaDecode)->Name("seed_mha")->Apply(Crossing)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MlaDecode, bf16_long, CacheStore::kBF16, 32, 32, 9)
     ->Args({262144, 1, 0})
     ->Unit(benchmark::kMillisecond);
