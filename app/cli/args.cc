@@ -352,6 +352,7 @@ void Parser::AddFrames() {
                                          "--at");
   AddParsed<std::vector<double>>(app, "--at", &args_.frames.times_s, ParseListOf<ParseTime>, "T[,T...]",
                                  "Times as 12.5 or [H:]MM:SS[.mmm]")
+      ->join(',')
       ->excludes(every);
   AddParsed<std::string>(app, "--out", &args_.frames.out, ParseFolder, "DIR",
                          "Folder to write to, made where missing (default: here)");
@@ -482,6 +483,10 @@ ParseOutcome Parser::Parse(const std::vector<std::string>& words) {
   try {
     std::vector<std::string> reversed;  // as CLI11 wants them
     const auto dashes = std::find(words.begin(), words.end(), "--");
+    // CLI11 would take the next word for the value.
+    const auto empty = std::find_if(words.begin(), dashes,
+                                    [](const std::string& w) { return w.starts_with("--") && w.ends_with('='); });
+    if (empty != dashes) return UsageError(*empty + " is followed by no value");
     std::transform(std::make_reverse_iterator(dashes), words.rend(), std::back_inserter(reversed), MarkLiteral);
     if (dashes != words.end()) after_dashes_.assign(dashes + 1, words.end());
     app_.parse(std::move(reversed));

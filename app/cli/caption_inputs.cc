@@ -1,6 +1,7 @@
 // A walk over folders that names what it cannot use instead of passing over it.
 #include "app/cli/caption_inputs.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <unistd.h>
 
@@ -12,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "app/cli/caption_manifest.h"
+#include "app/engine/export_captions.h"
 #include "app/engine/output_files.h"
 #include "app/engine/utf8.h"
 
@@ -57,6 +60,15 @@ bool PartsMatch(const Parts& pattern, size_t p, const Parts& path, size_t at) {
     return false;
   }
   return at < path.size() && PartMatches(pattern[p], path[at], 0) && PartsMatch(pattern, p + 1, path, at + 1);
+}
+
+// What `caption` itself writes, which a wide --include would take for a film.
+bool IsOwnOutput(const fs::path& name) {
+  const std::string& text = name.native();
+  if (HasMediaExtension(name)) return false;
+  return text.starts_with(kManifestPrefix) ||
+         std::any_of(CaptionFormats().begin(), CaptionFormats().end(),
+                     [&text](CaptionFormat format) { return text.ends_with(CaptionSuffix(format)); });
 }
 
 class Collector {
@@ -160,6 +172,13 @@ class Collector {
       const fs::path path = folder / name;
       std::error_code error;
       const fs::file_status status = fs::status(path, error);
+      if (status.type() == fs::file_type::none) {
+        // Whatever it is: a part of the archive that would be left out without a word.
+        if (any_depth ? !name.native().starts_with('.') : PartMatches(parts[at], name.native(), FNM_PERIOD)) {
+          AddFault(path, mirror, "cannot be looked at: " + error.message());
+        }
+        continue;
+      }
       if (any_depth) {
         const bool walked = fs::is_directory(status) && !name.native().starts_with('.') &&
                             !fs::is_symlink(fs::symlink_status(path, error));
@@ -187,8 +206,16 @@ class Collector {
     std::error_code error;
     const bool link = fs::is_symlink(fs::symlink_status(path, error));
     const fs::file_status status = fs::status(path, error);
-    const bool media = query_.include.empty() ? HasMediaExtension(path.filename())
-                                              : AnyMatches(query_.include, mirror / path.filename());
+    if (status.type() == fs::file_type::none) {
+      // It may be a folder, whatever its name is.
+      if (!AnyMatches(query_.exclude, mirror / path.filename())) {
+        AddFault(path, mirror, "cannot be looked at: " + error.message());
+      }
+      return;
+    }
+    const bool media = query_.include.empty()
+                           ? HasMediaExtension(path.filename())
+                           : AnyMatches(query_.include, mirror / path.filename()) && !IsOwnOutput(path.filename());
     if (fs::is_directory(status)) {
       if (link) return;
       if (AnyMatches(query_.exclude, mirror / path.filename())) {
@@ -219,18 +246,30 @@ class Collector {
   size_t left_out_ = 0;  // excluded, or found again by another path: no reason to call a folder empty
 };
 
-// All of standard input.
-Result<std::string> ReadStandardInput() {
+// All that `fd` gives; `name` for messages.
+Result<std::string> ReadStream(int fd, const std::string& name) {
   std::string text;
   std::array<char, 65536> buffer;
   for (;;) {
-    const ssize_t got = read(STDIN_FILENO, buffer.data(), buffer.size());
+    const ssize_t got = read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return IoError("standard input: cannot be read: " + std::generic_category().message(errno));
+    if (got < 0) return IoError(name + ": cannot be read: " + std::generic_category().message(errno));
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<size_t>(got));
-    if (text.size() > kMaxListBytes) return ResourceError("standard input: the list of files is longer than 1 GiB");
+    if (text.size() > kMaxListBytes) return ResourceError(name + ": the list of files is longer than 1 GiB");
   }
+}
+
+// A file, a pipe (--files-from <(find ...)), or standard input for "-".
+Result<std::string> ReadList(const std::string& file) {
+  if (file == "-") return ReadStream(STDIN_FILENO, "standard input");
+  std::error_code error;
+  if (!fs::is_fifo(file, error) && !fs::is_character_file(file, error)) return ReadWholeFile(file, kMaxListBytes);
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return IoError(file + ": cannot be read: " + std::generic_category().message(errno));
+  Result<std::string> text = ReadStream(fd, file);
+  close(fd);
+  return text;
 }
 
 // What stands in a file that is anything but a list: names with control characters that no file has.
@@ -263,19 +302,23 @@ bool MatchesPattern(std::string_view pattern, std::string_view path) {
 }
 
 Result<std::vector<std::string>> ReadPathList(const std::string& file) {
-  LV_ASSIGN_OR_RETURN(const std::string text, file == "-" ? ReadStandardInput() : ReadWholeFile(file, kMaxListBytes));
+  LV_ASSIGN_OR_RETURN(std::string text, ReadList(file));
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   const char separator = text.find('\0') == std::string::npos ? '\n' : '\0';
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, odd;
   for (size_t from = 0; from < text.size();) {
     const size_t end = std::min(text.find(separator, from), text.size());
     std::string path = text.substr(from, end - from);
     if (separator == '\n' && path.ends_with('\r')) path.pop_back();
-    if (IsNoPath(path)) {
-      return InvalidArgument(file + ": is no list of paths: one of them would be '" +
-                             PrintableText(path.substr(0, 60)) + "'");
-    }
+    if (IsNoPath(path)) odd.push_back(path);
     if (!path.empty()) paths.push_back(std::move(path));
     from = end + 1;
+  }
+  // One such name is a fault of its own; a film has little else.
+  if (odd.size() * 2 > paths.size()) {
+    return InvalidArgument(file + ": is no list of paths: one of them would be '" +
+                           PrintableText(odd.front().substr(0, 60)) + "'");
   }
   return paths;
 }

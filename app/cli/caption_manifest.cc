@@ -76,7 +76,7 @@ nlohmann::ordered_json ManifestJson(const CaptionManifest& manifest) {
 }
 
 Result<std::filesystem::path> WriteManifest(const CaptionManifest& manifest, const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / ("longview-manifest-" + manifest.run + ".json");
+  const std::filesystem::path path = folder / (std::string(kManifestPrefix) + manifest.run + ".json");
   LV_RETURN_IF_ERROR(WriteFileAtomically(path, ManifestJson(manifest).dump(2) + "\n"));
   return path;
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
@@ -48,6 +49,8 @@ size_t CountState(const CaptionManifest& manifest, CaptionState state);
 // "skipped", "failed", "not_done", "inputs": [{"video", "state", "fingerprint", "outputs", "captions", "frames",
 // "seconds", "id", "error"}]}; "id" is the hash of the input's path below the folder given, or of its name.
 nlohmann::ordered_json ManifestJson(const CaptionManifest& manifest);
+
+inline constexpr std::string_view kManifestPrefix = "longview-manifest-";
 
 // Writes longview-manifest-<run>.json into `folder` and returns its path.
 Result<std::filesystem::path> WriteManifest(const CaptionManifest& manifest, const std::filesystem::path& folder);

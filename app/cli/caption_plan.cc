@@ -1,6 +1,8 @@
 // Inputs to tasks, and tasks to what is missing of their outputs.
 #include "app/cli/caption_plan.h"
 
+#include <algorithm>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +30,38 @@ fs::path ManifestFolder(const Args& args, const CaptionInputs& found) {
   return folder.empty() || !fs::is_directory(folder, ignored) ? fs::path(".") : folder;
 }
 
+// Files beside the inputs which could be captioned as well and would want the same names.
+std::vector<fs::path> Neighbours(const std::vector<fs::path>& inputs) {
+  std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> taken;  // folder: names, stems
+  for (const fs::path& input : inputs) {
+    auto& [names, stems] = taken[input.parent_path().string()];
+    names.insert(input.filename().string());
+    stems.insert(input.stem().string());
+  }
+  std::vector<fs::path> neighbours;
+  for (const auto& [folder, known] : taken) {
+    std::error_code error;
+    for (fs::directory_iterator at(folder.empty() ? "." : folder, error), end; !error && at != end;
+         at.increment(error)) {
+      const fs::path name = at->path().filename();
+      if (known.second.contains(name.stem().string()) && !known.first.contains(name.string()) &&
+          HasMediaExtension(name)) {
+        neighbours.push_back(fs::path(folder) / name);
+      }
+    }
+  }
+  std::sort(neighbours.begin(), neighbours.end());
+  return neighbours;
+}
+
+std::string SourceOf(const fs::path& input, const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::equivalent(input.has_parent_path() ? input.parent_path() : fs::path("."), folder, ignored)) {
+    return input.filename().string();
+  }
+  return fs::absolute(input, ignored).lexically_normal().string();
+}
+
 }  // namespace
 
 Result<CaptionPlan> PlanCaptions(const Args& args) {
@@ -47,13 +81,37 @@ Result<CaptionPlan> PlanCaptions(const Args& args) {
     fs::path folder = options.out.empty() ? input.path.parent_path() : fs::path(options.out) / input.mirror;
     folders.push_back(folder.empty() ? fs::path(".") : std::move(folder));
   }
-  std::vector<OutputBase> bases = PlanOutputBases(inputs, folders);
-  CaptionPlan plan;
+  for (const fs::path& neighbour : Neighbours(inputs)) {
+    const auto beside = std::find_if(inputs.begin(), inputs.end(), [&](const fs::path& input) {
+      return input.parent_path() == neighbour.parent_path() && input.stem() == neighbour.stem();
+    });
+    folders.push_back(folders[static_cast<size_t>(beside - inputs.begin())]);
+    inputs.push_back(neighbour);
+  }
+  std::vector<std::string> sources;
+  std::map<std::string, CaptionRecord> records;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    sources.push_back(SourceOf(inputs[i], folders[i]));
+    records.try_emplace(folders[i].string(), folders[i], options.shard.index, options.shard.count);
+  }
+  const auto owner = [&](size_t i, const std::string& base) {
+    NameOwner all = NameOwner::kNobody;
+    for (const CaptionFormat format : CaptionFormats()) {
+      const NameOwner one =
+          records.at(folders[i].string()).OwnerOf(OutputName(base, CaptionSuffix(format)), sources[i]);
+      if (one == NameOwner::kThis) return one;
+      if (one == NameOwner::kOther) all = one;
+    }
+    return all;
+  };
+  std::vector<OutputBase> bases = PlanOutputBases(inputs, folders, owner);
+  CaptionPlan plan;
+  for (size_t i = 0; i < found.inputs.size(); ++i) {
     const CaptionInput& input = found.inputs[i];
     if (!InShard(input.shard_key, options.shard.index, options.shard.count)) continue;
     const Result<FileStamp> stamp = StampFile(input.path);
-    plan.tasks.push_back({input.path, std::move(bases[i]), input.shard_key, stamp.ok() ? stamp->bytes : 0});
+    plan.tasks.push_back(
+        {input.path, std::move(bases[i]), input.shard_key, stamp.ok() ? stamp->bytes : 0, std::move(sources[i])});
   }
   for (const CaptionFault& fault : found.faults) {
     if (InShard(fault.shard_key, options.shard.index, options.shard.count)) plan.faults.push_back(fault);
@@ -86,7 +144,7 @@ CaptionRecord* CaptionOutputs::RecordOf(const CaptionTask& task) {
 }
 
 void CaptionOutputs::SayEdited(const std::string& path, bool tell) {
-  if (tell) terminal_->Message(path + ": was changed since Longview wrote it, and is kept; --overwrite replaces it");
+  if (tell) terminal_->Message(InTheWay(path, OutputState::kEdited).message());
 }
 
 Result<std::vector<PendingOutput>> CaptionOutputs::FindPending(const CaptionTask& task, bool tell,
@@ -104,11 +162,12 @@ Result<std::vector<PendingOutput>> CaptionOutputs::FindPending(const CaptionTask
     if (sidecar) {
       LV_ASSIGN_OR_RETURN(stays, SidecarStays(path, outcome->fingerprint, tell));
     } else if (!args_.overwrite) {
-      const OutputState state = record->Assess(name, settings_, outcome->fingerprint);
-      if (state == OutputState::kForeign) {
-        return IoError(path + ": is there already and was not written by Longview; --overwrite replaces it");
+      const OutputState state = record->Assess(name, {settings_, outcome->fingerprint, task.source});
+      if (state == OutputState::kEdited) {
+        SayEdited(path, tell);
+      } else {
+        LV_RETURN_IF_ERROR(InTheWay(path, state));
       }
-      if (state == OutputState::kEdited) SayEdited(path, tell);
       stays = state == OutputState::kEdited || (state == OutputState::kFinished && args_.resume);
     }
     if (stays) {
@@ -126,7 +185,10 @@ Status CaptionOutputs::Write(const CaptionTask& task, const PendingOutput& outpu
     LV_RETURN_IF_ERROR(WriteSidecar(task, output.name, cues, media.end_s, outcome->fingerprint));
   } else {
     const std::string bytes = WriteCaptions(output.format, cues, media, task.input.string());
-    LV_RETURN_IF_ERROR(RecordOf(task)->Write(output.name, settings_, outcome->fingerprint, bytes));
+    LV_ASSIGN_OR_RETURN(
+        const bool written,
+        RecordOf(task)->Write(output.name, {settings_, outcome->fingerprint, task.source}, bytes, args_.overwrite));
+    if (!written) SayEdited((task.output.folder / output.name).lexically_normal().string(), true);
   }
   outcome->outputs.push_back((task.output.folder / output.name).lexically_normal().string());
   return Status::Ok();

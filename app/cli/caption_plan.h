@@ -27,6 +27,7 @@ struct CaptionTask {
   OutputBase output;
   std::string key;     // CaptionInput::shard_key
   uint64_t bytes = 0;  // of the input; 0 where it cannot be read
+  std::string source;  // OutputOrigin::source
 };
 
 struct CaptionPlan {
@@ -35,8 +36,9 @@ struct CaptionPlan {
   std::filesystem::path manifest_folder;  // --out, else the folder given first, else that of the first file
 };
 
-// The inputs that the arguments name. The names of outputs are settled over all inputs before the shard is taken, so
-// that every machine settles them alike. Fails where --files-from cannot be read.
+// The inputs that the arguments name. The names of outputs are settled over all inputs, and all files beside them that
+// could be inputs, before the shard is taken, so that every machine and every call settles them alike. Fails where
+// --files-from cannot be read.
 Result<CaptionPlan> PlanCaptions(const Args& args);
 
 // One output that is still to be made. `name` is in the task's output folder.

@@ -87,6 +87,8 @@ int CaptionRun::Run() {
   if (options_.log_json) context_.terminal.LogJson();
   if (const Status status = Plan(); !status.ok()) return Fail(context_, status);
   if (options_.dry_run) return DryRun();
+  // From the first moment on, so that a run that is killed leaves one whatever it got to.
+  if (!manifest_.outcomes.empty()) (void)WriteManifest(manifest_, plan_.manifest_folder).ok();
   WorkThrough();
   context_.terminal.ClearProgress();
   return Report();
@@ -379,7 +381,7 @@ int CaptionRun::Report() {
   manifest_.cancelled = context_.stop.stop_requested() && CountState(manifest_, CaptionState::kNotDone) > 0;
   Status manifest_status;
   std::string manifest_path;
-  if (!manifest_.outcomes.empty() && fatal_.ok()) {
+  if (!manifest_.outcomes.empty()) {
     const Result<fs::path> written = WriteManifest(manifest_, plan_.manifest_folder);
     manifest_status = written.status();
     if (written.ok()) manifest_path = written.value().string();
@@ -392,7 +394,7 @@ int CaptionRun::Report() {
                 {"failed", failed},
                 {"not_done", CountState(manifest_, CaptionState::kNotDone)},
                 {"manifest", ValidUtf8(manifest_path)}});
-  if (context_.args.json) {
+  if (context_.args.json && fatal_.ok()) {
     nlohmann::ordered_json object = ManifestJson(manifest_);
     object["manifest"] = ValidUtf8(manifest_path);
     PrintJson(context_, object);

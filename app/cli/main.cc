@@ -102,10 +102,14 @@ int Main(int argc, char** argv) {
     terminal.PrintError(parsed.err);
     return terminal.Finish().ok() ? *parsed.exit_code : kExitNothingDone;
   }
+  const Command command = parsed.args.command;
   const int exit_code = Run(std::move(parsed), &terminal);
   if (const Status status = terminal.Finish(); !status.ok()) {
     terminal.Message(status.message());
-    return exit_code == kExitDone ? kExitNothingDone : exit_code;
+    // What these make stands in files, whether or not it could be told.
+    const bool made = command == Command::kCaption || command == Command::kIndex || command == Command::kFrames;
+    if (exit_code != kExitDone) return exit_code;
+    return made ? kExitSomeFailed : kExitNothingDone;
   }
   return exit_code;
 }

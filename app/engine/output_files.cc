@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
 #include <map>
 #include <system_error>
@@ -91,6 +92,18 @@ int WriteNewFile(const fs::path& path, std::string_view bytes) {
   return error;
 }
 
+// Renames a finished file to a name that nothing has. 0 or errno; EEXIST where something has it.
+int RenameNew(const fs::path& made, const fs::path& path) {
+  if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return errno;
+  // File systems that cannot: a link is as sure, and where there are none a look before has to do.
+  if (link(made.c_str(), path.c_str()) == 0) return unlink(made.c_str()) == 0 ? 0 : errno;
+  if (errno == EEXIST) return EEXIST;
+  struct stat info {};
+  if (lstat(path.c_str(), &info) == 0) return EEXIST;
+  return std::rename(made.c_str(), path.c_str()) == 0 ? 0 : errno;
+}
+
 // A rename is only sure to survive a power cut once the folder is flushed; file systems that cannot do that say EINVAL.
 void FlushFolder(const fs::path& folder) {
   const Descriptor descriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -110,21 +123,43 @@ std::string BaseCandidate(const fs::path& input, int level) {
 
 }  // namespace
 
-std::vector<OutputBase> PlanOutputBases(const std::vector<fs::path>& inputs, const std::vector<fs::path>& folders) {
+std::vector<OutputBase> PlanOutputBases(const std::vector<fs::path>& inputs, const std::vector<fs::path>& folders,
+                                        const std::function<NameOwner(size_t, const std::string&)>& owner) {
   constexpr int kLastLevel = 2;
+  const auto owner_of = [&](size_t i, int level) {
+    return owner ? owner(i, BaseCandidate(inputs[i], level)) : NameOwner::kNobody;
+  };
+  // The first from `level` on that is not another's.
+  const auto free_from = [&](size_t i, int level) {
+    while (level < kLastLevel && owner_of(i, level) == NameOwner::kOther) ++level;
+    return level;
+  };
+  const auto key = [&](size_t i, const std::string& base) {
+    return std::pair(folders[i].lexically_normal().string(), base);
+  };
+  std::map<std::pair<std::string, std::string>, size_t> wanting;  // a stem that several want is nobody's
+  for (size_t i = 0; i < inputs.size(); ++i) ++wanting[key(i, BaseCandidate(inputs[i], 0))];
   std::vector<int> level(inputs.size(), 0);
+  std::vector<bool> settled(inputs.size(), false);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (int own = 0; own <= kLastLevel && !settled[i]; ++own) {
+      settled[i] = owner_of(i, own) == NameOwner::kThis;
+      level[i] = own;
+    }
+    if (!settled[i]) level[i] = free_from(i, wanting[key(i, BaseCandidate(inputs[i], 0))] > 1 ? 1 : 0);
+  }
   std::vector<std::string> base(inputs.size());
   for (bool again = true; std::exchange(again, false);) {
     std::map<std::pair<std::string, std::string>, std::vector<size_t>> users;
     for (size_t i = 0; i < inputs.size(); ++i) {
       base[i] = BaseCandidate(inputs[i], level[i]);
-      users[{folders[i].lexically_normal().string(), base[i]}].push_back(i);
+      users[key(i, base[i])].push_back(i);
     }
     for (const auto& [name, sharing] : users) {
       if (sharing.size() < 2) continue;
       for (const size_t i : sharing) {
-        if (level[i] == kLastLevel) continue;
-        ++level[i];
+        if (settled[i] || level[i] == kLastLevel) continue;
+        level[i] = free_from(i, level[i] + 1);
         again = true;
       }
     }
@@ -165,9 +200,27 @@ Status WriteFileAtomically(const fs::path& path, std::string_view bytes) {
   return Status::Ok();
 }
 
+Result<bool> WriteNewFileAtomically(const fs::path& path, std::string_view bytes) {
+  const fs::path folder = FolderOf(path);
+  const fs::path temporary = TemporaryPath(folder);
+  if (const int error = WriteNewFile(temporary, bytes); error != 0) return WriteError(path, error);
+  const int error = RenameNew(temporary, path);
+  if (error != 0) unlink(temporary.c_str());
+  if (error == EEXIST) return false;
+  if (error != 0) return WriteError(path, error);
+  FlushFolder(folder);
+  return true;
+}
+
 Status AppendLine(const fs::path& path, std::string_view line) {
-  Descriptor file(open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
-  if (file.get() < 0) return WriteError(path, errno);
+  // An archive from elsewhere may hold a link of that name, to any file of this machine.
+  Descriptor file(open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  struct stat info {};
+  const int open_error = file.get() < 0 ? errno : 0;
+  if (open_error == ELOOP || (open_error == 0 && fstat(file.get(), &info) == 0 && !S_ISREG(info.st_mode))) {
+    return IoError(path.string() + ": is there and is no regular file; remove it");
+  }
+  if (open_error != 0) return WriteError(path, open_error);
   const off_t size = lseek(file.get(), 0, SEEK_END);
   std::string bytes;
   char last = '\n';

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,13 +24,18 @@ struct OutputBase {
   std::string base;  // bytes of the system, usually the input's stem
 };
 
+// Whose a name is already, by what was written before.
+enum class NameOwner { kNobody, kThis, kOther };
+
 // One base per input (each given once), no two alike within a folder. `folders[i]` is where the outputs of `inputs[i]`
 // go. A base is the stem of the input's name; inputs that would share one keep their extension (`a.mp4`, `a.mkv`);
 // where that is shared too (files of one name from several folders into one) 8 hex digits of the hash of the input's
-// path follow. It depends on the set of inputs, not on their order. The input's bytes are kept: nothing is escaped or
-// replaced.
+// path follow. An input keeps the base that is its own already, and takes none that is another's: `owner(i, base)` says
+// which is (empty: all are nobody's). It depends on the set of inputs, not on their order. The input's bytes are kept:
+// nothing is escaped or replaced.
 std::vector<OutputBase> PlanOutputBases(const std::vector<std::filesystem::path>& inputs,
-                                        const std::vector<std::filesystem::path>& folders);
+                                        const std::vector<std::filesystem::path>& folders,
+                                        const std::function<NameOwner(size_t, const std::string&)>& owner = {});
 
 // base + suffix, at most `max_bytes` long: a longer base is cut at a character boundary, and '~' with 8 hex digits of
 // the hash of the whole base keeps it apart from others that begin alike. `suffix` must be shorter than max_bytes - 9.
@@ -44,8 +50,11 @@ Status PrepareOutputFolder(const std::filesystem::path& folder);
 // file is removed, `path` is as it was, and kIo names it; so where `path` is there and is no regular file.
 Status WriteFileAtomically(const std::filesystem::path& path, std::string_view bytes);
 
+// The same, but false, with nothing changed, where something is there under that name by the time it is renamed.
+Result<bool> WriteNewFileAtomically(const std::filesystem::path& path, std::string_view bytes);
+
 // Appends whole `line` + '\n' in one write and flushes it. A file that does not end in '\n' (a run that was killed)
-// gets one first, so that lines never run together.
+// gets one first, so that lines never run together. kIo also where `path` is a link or no regular file.
 Status AppendLine(const std::filesystem::path& path, std::string_view line);
 
 // The whole file, at most `max_bytes`. kNotFound where it is missing, kResource where it is larger, else kIo.

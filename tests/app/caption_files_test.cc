@@ -1,10 +1,12 @@
 // Which files a caption run takes, which part of them a machine gets, and what it remembers of its outputs.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "app/cli/caption_inputs.h"
 #include "app/cli/caption_manifest.h"
@@ -139,6 +141,42 @@ TEST_F(CaptionInputsTest, ListsAreReadByLineOrByNul) {
   const fs::path film = folder_.Write("film", std::string("\x01\0\x02 film", 8));
   EXPECT_EQ(ReadPathList(film.string()).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(ReadPathList((folder_ / "none").string()).status().code(), StatusCode::kNotFound);
+  // One name that no file has is that file's fault alone.
+  EXPECT_EQ(read(std::string("a.mp4\0mis\x1bsing.mp4\0", 20)), (List{"a.mp4", "mis\x1bsing.mp4"}));
+  EXPECT_EQ(read("\xEF\xBB\xBF"
+                 "a.mp4\n"),
+            List{"a.mp4"})
+      << "as editors of other systems write it";
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "a.mp4\nb.mp4\n"; });
+  EXPECT_EQ(*ReadPathList(pipe.string()), (List{"a.mp4", "b.mp4"}));
+  writer.join();
+}
+
+// A folder that may be listed but not entered: what is in it would be left out without a word.
+TEST_F(CaptionInputsTest, WhatCannotBeLookedAtIsNamed) {
+  if (geteuid() == 0) GTEST_SKIP() << "the superuser may look at everything";
+  fs::create_directories(folder_ / "year" / "sub");
+  folder_.Write("year/a.mp4", "x");
+  folder_.Write("year/sub/b.mp4", "x");
+  fs::permissions(folder_ / "year", fs::perms::owner_read);
+  const std::string root = folder_.path().string();
+  for (const CaptionInputs& found : {Collect({root}, true), Collect({root + "/**/*.mp4"}, false)}) {
+    EXPECT_TRUE(found.inputs.empty());
+    EXPECT_TRUE(HasFault(found, "sub: cannot be looked at"));
+  }
+  EXPECT_TRUE(HasFault(Collect({root}, true), "a.mp4: cannot be looked at"));
+  fs::permissions(folder_ / "year", fs::perms::owner_all);
+}
+
+TEST_F(CaptionInputsTest, WhatCaptionWroteIsNoInputHoweverWideTheInclude) {
+  for (const char* name : {"a.mp4", "raw.dat", "a.visual.en.srt", "a.visual.en.summary.json", "a.xmp",
+                           "longview-manifest-20260101T000000Z-1.json"}) {
+    folder_.Write(name, "x");
+  }
+  EXPECT_EQ(Names(CollectInputs({{folder_.path().string()}, {}, true, {"*"}, {}})),
+            (std::vector<std::string>{"a.mp4", "raw.dat"}));
 }
 
 // The same part whatever the order, and wherever the archive is mounted.
@@ -184,57 +222,115 @@ TEST(ShardTest, EveryKeyHasOnePartAndPartsAreEven) {
   EXPECT_EQ(parts, "4312");
 }
 
+// What is made with the settings "s1" from the content "i1", of film.mp4.
+const OutputOrigin kOrigin = {"s1", "i1", "film.mp4"};
+
 TEST(CaptionRecordTest, KnowsWhatItWrote) {
   const TempFolder folder;
   const std::string name = "film\xff 100%d.srt";
   {
     CaptionRecord record(folder.path(), 1, 1);
-    EXPECT_EQ(record.Assess(name, "s1", "i1"), OutputState::kAbsent);
-    ASSERT_TRUE(record.Write(name, "s1", "i1", "text\n").ok());
-    EXPECT_EQ(record.Assess(name, "s1", "i1"), OutputState::kFinished);
+    EXPECT_EQ(record.Assess(name, kOrigin), OutputState::kAbsent);
+    ASSERT_TRUE(record.Write(name, kOrigin, "text\n", false).ok());
+    EXPECT_EQ(record.Assess(name, kOrigin), OutputState::kFinished);
   }
   CaptionRecord record(folder.path(), 1, 1);
-  EXPECT_EQ(record.Assess(name, "s1", "i1"), OutputState::kFinished);
-  EXPECT_EQ(record.Assess(name, "s2", "i1"), OutputState::kOutdated);
-  EXPECT_EQ(record.Assess(name, "s1", "i2"), OutputState::kOutdated);
-  folder.Write(name, "tex");
-  EXPECT_EQ(record.Assess(name, "s1", "i1"), OutputState::kOutdated);  // torn
-  folder.Write(name, "");
-  EXPECT_EQ(record.Assess(name, "s1", "i1"), OutputState::kOutdated);
-  folder.Write(name, "text of mine\n");
-  EXPECT_EQ(record.Assess(name, "s1", "i1"), OutputState::kEdited);
+  EXPECT_EQ(record.Assess(name, kOrigin), OutputState::kFinished);
+  EXPECT_EQ(record.Assess(name, {"s2", "i1", "film.mp4"}), OutputState::kOutdated);
+  EXPECT_EQ(record.Assess(name, {"s1", "i2", "film.mp4"}), OutputState::kOutdated);
+  for (const char* text : {"text of mine\n", "mine"}) {
+    folder.Write(name, text);
+    EXPECT_EQ(record.Assess(name, kOrigin), text[0] == 't' ? OutputState::kEdited : OutputState::kTorn) << text;
+    EXPECT_FALSE(*record.Write(name, kOrigin, "text\n", false));
+    EXPECT_EQ(*ReadWholeFile(folder / name, 1000), text) << "a person's";
+  }
+  for (const char* text : {"tex", ""}) {
+    folder.Write(name, text);
+    EXPECT_EQ(record.Assess(name, kOrigin), OutputState::kTorn) << text;
+    EXPECT_TRUE(*record.Write(name, kOrigin, "text\n", false));
+    EXPECT_EQ(*ReadWholeFile(folder / name, 1000), "text\n") << "cut off";
+  }
+  folder.Write(name, "mine");
+  EXPECT_TRUE(record.Write(name, kOrigin, "text\n", true).ok());
+  EXPECT_EQ(*ReadWholeFile(folder / name, 1000), "text\n");
   folder.Write("other.srt", "x\n");
-  EXPECT_EQ(record.Assess("other.srt", "s1", "i1"), OutputState::kForeign);
+  EXPECT_EQ(record.Assess("other.srt", kOrigin), OutputState::kForeign);
+}
+
+TEST(CaptionRecordTest, NothingThatCameMeanwhileIsReplaced) {
+  const TempFolder folder;
+  CaptionRecord record(folder.path(), 1, 1);
+  ASSERT_EQ(record.Assess("a.srt", kOrigin), OutputState::kAbsent);
+  folder.Write("a.srt", "a person's\n");
+  const Status status = record.Write("a.srt", kOrigin, "text\n", false).status();
+  EXPECT_EQ(status.code(), StatusCode::kIo);
+  EXPECT_NE(status.message().find("not written by Longview"), std::string::npos) << status.message();
+  EXPECT_EQ(*ReadWholeFile(folder / "a.srt", 1000), "a person's\n");
+}
+
+TEST(CaptionRecordTest, AnotherFilesOutputIsNotReplacedWhileThatFileIsThere) {
+  const TempFolder folder;
+  CaptionRecord record(folder.path(), 1, 1);
+  folder.Write("film.mp4", "x");
+  ASSERT_TRUE(record.Write("a.srt", kOrigin, "text\n", false).ok());
+  const OutputOrigin other = {"s1", "i2", "film.mov"};
+  EXPECT_EQ(record.OwnerOf("a.srt", "film.mp4"), NameOwner::kThis);
+  EXPECT_EQ(record.OwnerOf("a.srt", "film.mov"), NameOwner::kOther);
+  EXPECT_EQ(record.OwnerOf("b.srt", "film.mov"), NameOwner::kNobody);
+  EXPECT_EQ(record.Assess("a.srt", other), OutputState::kOthers);
+  EXPECT_FALSE(record.Write("a.srt", other, "other\n", false).ok());
+  EXPECT_EQ(*ReadWholeFile(folder / "a.srt", 1000), "text\n");
+  // A film that was put in another container and taken away.
+  fs::remove(folder / "film.mp4");
+  EXPECT_EQ(record.OwnerOf("a.srt", "film.mov"), NameOwner::kNobody);
+  EXPECT_EQ(record.Assess("a.srt", other), OutputState::kOutdated);
+  EXPECT_TRUE(record.Write("a.srt", other, "other\n", false).ok());
+  // Names that are no UTF-8 are told apart as well, and never thought to be gone.
+  ASSERT_TRUE(record.Write("c.srt", {"s1", "i1", "c\xff.mp4"}, "c\n", false).ok());
+  EXPECT_EQ(record.OwnerOf("c.srt", "c\xff.mp4"), NameOwner::kThis);
+  EXPECT_EQ(record.OwnerOf("c.srt", "c\xfe.mp4"), NameOwner::kOther);
+}
+
+TEST(CaptionRecordTest, ALinkInThePlaceOfTheRecordIsNotFollowed) {
+  const TempFolder folder;
+  folder.Write("victim.txt", "precious\n");
+  fs::create_symlink("victim.txt", folder / ".longview-captions.jsonl");
+  CaptionRecord record(folder.path(), 1, 1);
+  const Status status = record.Write("a.srt", kOrigin, "text\n", false).status();
+  EXPECT_EQ(status.code(), StatusCode::kIo);
+  EXPECT_NE(status.message().find(".longview-captions.jsonl"), std::string::npos) << status.message();
+  EXPECT_EQ(*ReadWholeFile(folder / "victim.txt", 1000), "precious\n");
+  EXPECT_FALSE(fs::exists(folder / "a.srt"));
 }
 
 TEST(CaptionRecordTest, SeesWhatAnotherRunWritesMeanwhile) {
   const TempFolder folder;
   CaptionRecord first(folder.path(), 1, 1);
   CaptionRecord second(folder.path(), 2, 3);
-  ASSERT_TRUE(second.Write("a.srt", "s", "i", "text\n").ok());
-  EXPECT_EQ(first.Assess("a.srt", "s", "i"), OutputState::kFinished);
+  ASSERT_TRUE(second.Write("a.srt", kOrigin, "text\n", false).ok());
+  EXPECT_EQ(first.Assess("a.srt", kOrigin), OutputState::kFinished);
+  EXPECT_TRUE(first.Write("a.srt", kOrigin, "text\n", false).ok());
   EXPECT_TRUE(fs::exists(folder / ".longview-captions.2-of-3.jsonl"));
-  EXPECT_FALSE(fs::exists(folder / ".longview-captions.jsonl"));
 }
 
 TEST(CaptionRecordTest, LivesWithTornAndHostileRecords) {
   const TempFolder folder;
   {
     CaptionRecord record(folder.path(), 1, 1);
-    ASSERT_TRUE(record.Write("a.srt", "s", "i", "text a\n").ok());
-    ASSERT_TRUE(record.Write("b.srt", "s", "i", "text b\n").ok());
+    ASSERT_TRUE(record.Write("a.srt", kOrigin, "text a\n", false).ok());
+    ASSERT_TRUE(record.Write("b.srt", kOrigin, "text b\n", false).ok());
   }
   const fs::path file = folder / ".longview-captions.jsonl";
   fs::resize_file(file, fs::file_size(file) - 7);
   CaptionRecord torn(folder.path(), 1, 1);
-  EXPECT_EQ(torn.Assess("a.srt", "s", "i"), OutputState::kFinished);
-  EXPECT_EQ(torn.Assess("b.srt", "s", "i"), OutputState::kForeign);
-  ASSERT_TRUE(torn.Write("c.srt", "s", "i", "text c\n").ok());
-  EXPECT_EQ(CaptionRecord(folder.path(), 1, 1).Assess("c.srt", "s", "i"), OutputState::kFinished);
+  EXPECT_EQ(torn.Assess("a.srt", kOrigin), OutputState::kFinished);
+  EXPECT_EQ(torn.Assess("b.srt", kOrigin), OutputState::kForeign);
+  ASSERT_TRUE(torn.Write("c.srt", kOrigin, "text c\n", false).ok());
+  EXPECT_EQ(CaptionRecord(folder.path(), 1, 1).Assess("c.srt", kOrigin), OutputState::kFinished);
   folder.Write(
       ".longview-captions.jsonl",
       "[]\n{}\nnull\n{\"bytes\":-1}\n{\"bytes\":1,\"name_hash\":5,\"hash\":[]}\n\xff\xfe\n" + std::string(100000, '['));
-  EXPECT_EQ(CaptionRecord(folder.path(), 1, 1).Assess("a.srt", "s", "i"), OutputState::kForeign);
+  EXPECT_EQ(CaptionRecord(folder.path(), 1, 1).Assess("a.srt", kOrigin), OutputState::kForeign);
 }
 
 nlohmann::json ManifestOf(const std::string& run, const std::string& finished,

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "app/engine/utf8.h"
@@ -70,6 +71,28 @@ TEST(OutputNamesTest, ClashesThatTheExtensionDoesNotSolve) {
   EXPECT_EQ(other, (std::vector<std::string>{bases[3], bases[1], bases[0], bases[2]}));
 }
 
+TEST(OutputNamesTest, ABaseStaysWithItsOwner) {
+  const std::vector<fs::path> inputs = {"x/a.mp4", "x/a.mov"};
+  const std::vector<fs::path> folders(2, "x");
+  const auto bases = [&](const std::map<std::string, size_t>& owners) {
+    std::vector<std::string> out;
+    const auto owner = [&](size_t i, const std::string& base) {
+      const auto found = owners.find(base);
+      if (found == owners.end()) return NameOwner::kNobody;
+      return found->second == i ? NameOwner::kThis : NameOwner::kOther;
+    };
+    for (const OutputBase& base : PlanOutputBases(inputs, folders, owner)) out.push_back(base.base);
+    return out;
+  };
+  EXPECT_EQ(bases({}), (std::vector<std::string>{"a.mp4", "a.mov"}));
+  EXPECT_EQ(bases({{"a", 0}}), (std::vector<std::string>{"a", "a.mov"}));
+  EXPECT_EQ(bases({{"a", 1}}), (std::vector<std::string>{"a.mp4", "a"}));
+  EXPECT_EQ(bases({{"a.mov", 1}}), (std::vector<std::string>{"a.mp4", "a.mov"})) << "a player would take a's for both";
+  const std::vector<std::string> third = bases({{"a", 2}, {"a.mp4", 3}});
+  EXPECT_TRUE(third[0].starts_with("a.mp4~")) << third[0];
+  EXPECT_EQ(third[1], "a.mov");
+}
+
 TEST(OutputNamesTest, LongNamesAreCutAtACharacter) {
   std::string base;
   for (int i = 0; i < 80; ++i) base += "\xE3\x81\x82";  // 240 bytes
@@ -112,6 +135,24 @@ TEST_F(OutputFilesTest, WritesAndReplacesWholeFiles) {
   const mode_t mask = umask(0);
   umask(mask);
   EXPECT_EQ(static_cast<unsigned>(fs::status(path).permissions()), 0666u & ~mask);
+}
+
+TEST_F(OutputFilesTest, ANewFileTakesNobodysPlace) {
+  const fs::path path = folder_ / "a.srt";
+  EXPECT_TRUE(*WriteNewFileAtomically(path, "one"));
+  EXPECT_FALSE(*WriteNewFileAtomically(path, "two"));
+  EXPECT_EQ(*ReadWholeFile(path, 100), "one");
+  EXPECT_EQ(Names(), std::vector<std::string>{"a.srt"});
+  EXPECT_EQ(WriteNewFileAtomically(folder_ / "none" / "a.srt", "x").status().code(), StatusCode::kIo);
+}
+
+TEST_F(OutputFilesTest, LinesAreAddedToFilesAlone) {
+  ASSERT_TRUE(AppendLine(folder_ / "log", "one").ok());
+  fs::create_symlink("log", folder_ / "link");
+  EXPECT_EQ(AppendLine(folder_ / "link", "two").code(), StatusCode::kIo);
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(AppendLine(folder_ / "pipe", "two").code(), StatusCode::kIo);
+  EXPECT_EQ(*ReadWholeFile(folder_ / "log", 100), "one\n");
 }
 
 TEST_F(OutputFilesTest, AFailedWriteLeavesTheOldFileAndNoTemporary) {

@@ -253,6 +253,21 @@ TEST_F(CliCaption, Names) {
   EXPECT_EQ(Outputs(out).size(), 3u);
 }
 
+// Films of one stem, captioned one by one, in any order: neither's outputs take the other's place.
+TEST_F(CliCaption, FilmsOfOneStemKeepApartFromCallToCall) {
+  const fs::path mp4 = CopyClip("both/a.mp4"), mkv = CopyClip("both/a.mkv");
+  for (const fs::path& film : {mp4, mkv}) ASSERT_EQ(Run({"caption", film.string()}).exit_code, 0);
+  EXPECT_EQ(Outputs(folder_ / "both"), (std::vector<std::string>{"a.mkv.visual.en.srt", "a.mp4.visual.en.srt"}));
+  EXPECT_EQ(RunJson({"caption", (folder_ / "both").string()})["skipped"], 2);
+  // One that had the stem for itself keeps it.
+  const fs::path first = CopyClip("later/a.mp4");
+  ASSERT_EQ(Run({"caption", first.string()}).exit_code, 0);
+  CopyClip("later/a.mkv");
+  const nlohmann::json both = RunJson({"caption", (folder_ / "later").string()});
+  EXPECT_EQ(both["skipped"], 1);
+  EXPECT_EQ(Outputs(folder_ / "later"), (std::vector<std::string>{"a.mkv.visual.en.srt", "a.visual.en.srt"}));
+}
+
 TEST_F(CliCaption, FoldersAreMirroredAndLinksToFilesFollowed) {
   CopyClip("in/top.mp4");
   CopyClip("in/sub/deep/low.mp4");
@@ -289,6 +304,11 @@ TEST_F(CliCaption, ResumesByContent) {
   fs::resize_file(srt, fs::file_size(srt) - 7);
   EXPECT_EQ(run()["done"], 1);
   EXPECT_EQ(Read(srt), first);
+  // Short like one that was cut off, but a person's.
+  std::ofstream(srt) << "1\n00:00:00,000 --> 00:00:01,000\nMine";
+  (void)run();
+  EXPECT_TRUE(Read(srt).ends_with("Mine")) << Read(srt);
+  EXPECT_EQ(run({"--overwrite"})["done"], 1);
   EXPECT_EQ(run({"--format", "srt,vtt"})["done"], 1);  // only the new one is made
   // Another film under the name.
   fs::copy_file(CliEnvironment::Clip(), film, fs::copy_options::overwrite_existing);
