@@ -159,7 +159,9 @@ void Linear::Data::ManyF32(size_t first, size_t last, const float* x, size_t x_s
   }
   // A multiple of 48 columns suits every register tile that oneDNN uses.
   const size_t panel = std::max<size_t>(48, kPanelFloats / std::max<size_t>(in, 1) / 48 * 48);
-  std::vector<float> decoded(std::min(panel, last - first) * in);
+  // Kept by its thread: fresh memory for each product would cost as much as the decoding.
+  thread_local std::vector<float> decoded;
+  if (decoded.size() < std::min(panel, last - first) * in) decoded.resize(std::min(panel, last - first) * in);
   for (size_t o = first; o < last; o += panel) {
     const size_t end = std::min(last, o + panel);
     internal::DecodeRows(dtype, weights, row_bytes, in, o, end, decoded.data());

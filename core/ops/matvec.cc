@@ -305,11 +305,12 @@ void DecodeBlockRow(const uint8_t* row, size_t in, float* out) {
   const DF df;
   for (size_t g = 0; g < in / Format::kGroup; ++g) {
     float* to = out + g * Format::kGroup;
-    const Affine affine = Format::Group(row, g, [&](size_t i, VF q) HWY_ATTR { hn::StoreU(q, df, to + i); });
+    VF whole[Format::kGroup / hn::MaxLanes(DF())];
+    const Affine affine = Format::Group(row, g, [&](size_t i, VF q) HWY_ATTR { whole[i / LanesF()] = q; });
     const VF scale = hn::Set(df, affine.scale);
     const VF offset = hn::Set(df, affine.offset);
     for (size_t i = 0; i < Format::kGroup; i += LanesF()) {
-      hn::StoreU(hn::MulAdd(hn::LoadU(df, to + i), scale, offset), df, to + i);
+      hn::StoreU(hn::MulAdd(whole[i / LanesF()], scale, offset), df, to + i);
     }
   }
 }
