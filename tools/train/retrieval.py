@@ -63,9 +63,11 @@ def main():
     ap.add_argument("--steps", type=int, default=200, help="beyond these the training pictures are learned by heart")
     ap.add_argument("--captions", type=int, default=5, help="captions a picture")
     ap.add_argument("--threads", type=int, default=os.cpu_count())
+    ap.add_argument("--seed", type=int, default=2, help="heads of several seeds are exported as one pair")
+    ap.add_argument("--name", default="retrieval")
     args = ap.parse_args()
     torch.set_num_threads(args.threads)
-    torch.manual_seed(2)
+    torch.manual_seed(args.seed)
     folder = os.path.join(args.data, "flickr8k")
     captions = D.read_captions(folder)
     lists = D.read_lists(folder)
@@ -88,7 +90,7 @@ def main():
     scale = torch.nn.Parameter(torch.tensor(math.log(20.0)))
     params = list(frame_head.parameters()) + list(text_head.parameters())
     opt = torch.optim.AdamW([dict(params=params, weight_decay=0.2), dict(params=[scale], weight_decay=0.0)], lr=1e-3, betas=(0.9, 0.98))
-    rng = random.Random(3)
+    rng = random.Random(args.seed + 1)
     n, batch = len(text_train), 1000
     for step in range(args.steps):
         for g in opt.param_groups:
@@ -121,7 +123,7 @@ def main():
             head.fc1.bias -= head.fc1.weight @ mean
         a, b = text_head(feats["dev"].float()), frame_head(frame_dev)
         print(f"kept: dev R@1 {recall(a, b, 1):.3f} R@5 {recall(a, b, 5):.3f} R@10 {recall(a, b, 10):.3f}")
-    torch.save(dict(frame=frame_head.state_dict(), text=text_head.state_dict(), scale=scale.detach().exp()), os.path.join(args.work, "retrieval.pt"))
+    torch.save(dict(frame=frame_head.state_dict(), text=text_head.state_dict(), scale=scale.detach().exp()), os.path.join(args.work, args.name + ".pt"))
 
 
 if __name__ == "__main__":
