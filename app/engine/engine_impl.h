@@ -34,7 +34,8 @@ struct Engine::Impl {
         library_folder(LibraryFolder(given.library)),
         folders{AssetsFolder(given.assets), PartsFolder(given.models)},
         pool(given.threads),
-        model(folders, store, [this] { return library(); }),
+        model(
+            folders, store, [this] { return library(); }, device),
         indexer({library_folder, &model, [this] { return library(); }, &pool,
                  [this](const std::string& text) { Warn(text); }}) {}
 

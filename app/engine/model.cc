@@ -121,8 +121,8 @@ std::string WholeModelHash(const ModelConfig& config) {
   return ShortHash(IndexModelHash(config) + " text " + config.text.sha256);
 }
 
-Model::Model(ModelFolders folders, WeightStore store, std::function<Library*()> library)
-    : folders_(std::move(folders)), store_(store), library_(std::move(library)) {}
+Model::Model(ModelFolders folders, WeightStore store, std::function<Library*()> library, ComputeDevice device)
+    : folders_(std::move(folders)), store_(store), library_(std::move(library)), device_(std::move(device)) {}
 
 Result<std::shared_ptr<const ModelConfig>> Model::Config() {
   const std::scoped_lock lock(config_mutex_);
@@ -213,15 +213,20 @@ Status Model::RequirePart(const std::string& name, const ModelConfig& config, co
 Result<std::shared_ptr<const VitEncoder>> Model::Vit(const JobContext& job) {
   const std::scoped_lock lock(vit_mutex_);
   if (vit_ == nullptr) {
-    LV_ASSIGN_OR_RETURN(vit_, LoadVit(store_, job));
+    LV_ASSIGN_OR_RETURN(vit_, LoadVitFor(device_, store_, job));
   }
   return vit_;
 }
 
 Result<std::shared_ptr<const VitEncoder>> Model::LoadVit(WeightStore store, const JobContext& job) {
+  return LoadVitFor({}, store, job);
+}
+
+Result<std::shared_ptr<const VitEncoder>> Model::LoadVitFor(const ComputeDevice& device, WeightStore store,
+                                                            const JobContext& job) {
   LV_ASSIGN_OR_RETURN(const auto config, Config());
   LV_RETURN_IF_ERROR(RequirePart("vit", *config, config->vit, job));
-  return VitEncoder::Load(PathOf(*config, config->vit), config->vit_shape, store);
+  return VitEncoder::Load(PathOf(*config, config->vit), config->vit_shape, store, device);
 }
 
 Result<TextPart> Model::Text(const JobContext& job) {

@@ -1,5 +1,5 @@
-// How fast attention on the GPU is: a line for each number, "name value unit", for tools/gpu_check. Every number is the
-// median of seven measurements.
+// How fast attention and networks on the GPU are: a line for each number, "name value unit", for tools/gpu_check. Every
+// number is the median of seven measurements.
 //   gpu_bench [NAME...]   only the measurements whose names begin so
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,13 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attention/kernels/cuda/cuda_mla.h"
 #include "attention/kernels/cuda/mla_mirror.h"
+#include "core/backend/cuda/cuda_net.h"
+#include "vision/vit/gpu_vit.h"
 
 namespace longview {
 namespace {
@@ -68,6 +71,11 @@ struct Frames {
   }
 };
 
+double Median(std::vector<double> of_seven) {
+  std::nth_element(of_seven.begin(), of_seven.begin() + 3, of_seven.end());
+  return of_seven[3];
+}
+
 Result<double> MedianSeconds(const Measurement& m) {
   LV_ASSIGN_OR_RETURN(const auto backend, OpenCudaMla(0));
   const Frames frames(m.store, m.tokens);
@@ -99,8 +107,43 @@ Result<double> MedianSeconds(const Measurement& m) {
     LV_ASSIGN_OR_RETURN(const double one, mirror->SecondsOf(params, m.tokens > kMillion ? 5 : 100));
     seconds.push_back(one);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + 3, seconds.end());
-  return seconds[3];
+  return Median(std::move(seconds));
+}
+
+// ViT-S/14 with weights at random, all twelve layers, its pixels and its tokens on the device.
+Result<double> MedianVitSeconds(size_t pictures) {
+  const VitConfig c;
+  std::mt19937 random(3);
+  const auto numbers = [&](size_t count, float spread) {
+    std::uniform_real_distribution<float> uniform(-spread, spread);
+    std::vector<float> made(count);
+    for (float& v : made) v = uniform(random);
+    return made;
+  };
+  const auto matrix = [&](size_t out, size_t in) {
+    return VitFloatMatrix{numbers(out * in, 0.05f), numbers(out, 0.1f)};
+  };
+  const VitNorm norm{std::vector<float>(c.width, 1.0f), std::vector<float>(c.width, 0.0f)};
+  VitFloats weights;
+  weights.patch = numbers(c.width * 3 * c.patch * c.patch, 0.05f);
+  weights.start = numbers(c.tokens() * c.width, 0.5f);
+  weights.norm = norm;
+  for (size_t i = 0; i < c.layers; ++i) {
+    weights.layers.push_back({norm, norm, matrix(3 * c.width, c.width), matrix(c.width, c.width),
+                              matrix(c.mlp, c.width), matrix(c.width, c.mlp)});
+  }
+  LV_ASSIGN_OR_RETURN(auto net, OpenCudaNet(0));
+  LV_ASSIGN_OR_RETURN(const auto vit, GpuVit::Make(std::move(net), c, weights, pictures));
+  // Attention of zeros would be as fast, but products of zeros cost a GPU less than others.
+  const std::vector<float> pixels = numbers(pictures * 3 * c.image * c.image, 2.0f);
+  std::vector<float> tokens(pictures * c.tokens() * c.width);
+  LV_RETURN_IF_ERROR(vit->Encode(pixels.data(), pictures, tokens.data()));
+  std::vector<double> seconds;
+  for (int i = 0; i < 7; ++i) {
+    LV_ASSIGN_OR_RETURN(const double one, vit->SecondsOf(pictures, 10));
+    seconds.push_back(one);
+  }
+  return Median(std::move(seconds));
 }
 
 void Print(const Measurement& m, double seconds) {
@@ -117,18 +160,32 @@ void Print(const Measurement& m, double seconds) {
 
 int main(int argc, char** argv) {
   bool failed = false;
-  for (const longview::Measurement& m : longview::kMeasurements) {
-    const bool wanted = argc == 1 || std::any_of(argv + 1, argv + argc, [&](const char* name) {
-                          return std::string_view(m.name).starts_with(name);
-                        });
-    if (!wanted) continue;
-    const auto seconds = longview::MedianSeconds(m);
+  const auto wanted = [&](std::string_view name) {
+    return argc == 1 || std::any_of(argv + 1, argv + argc, [&](const char* asked) { return name.starts_with(asked); });
+  };
+  const auto measure = [&](const char* name, const auto& seconds_of, const auto& print) {
+    if (!wanted(name)) return;
+    const longview::Result<double> seconds = seconds_of();
     if (seconds.ok()) {
-      longview::Print(m, *seconds);
+      print(*seconds);
     } else {
-      std::fprintf(stderr, "%s: %s\n", m.name, seconds.status().message().c_str());
+      std::fprintf(stderr, "%s: %s\n", name, seconds.status().message().c_str());
       failed = true;
     }
+  };
+  for (const longview::Measurement& m : longview::kMeasurements) {
+    measure(
+        m.name, [&] { return longview::MedianSeconds(m); }, [&](double seconds) { longview::Print(m, seconds); });
+  }
+  for (const size_t pictures : {8, 256}) {
+    const std::string name = "vit_s14_bf16_" + std::to_string(pictures);
+    measure(
+        name.c_str(), [&] { return longview::MedianVitSeconds(pictures); },
+        [&](double seconds) {
+          std::printf("%s_ms %.4f ms\n%s_frames_s %.1f frames/s\n", name.c_str(), seconds * 1e3, name.c_str(),
+                      static_cast<double>(pictures) / seconds);
+          std::fflush(stdout);
+        });
   }
   return failed ? 1 : 0;
 }

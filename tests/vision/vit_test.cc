@@ -8,6 +8,8 @@
 #include "core/io/weights.h"
 #include "tests/support/compare.h"
 #include "tests/support/model_parts.h"
+#include "tests/support/test_net.h"
+#include "vision/vit/gpu_vit.h"
 #include "vision/vit/vit_encoder.h"
 #include "vision/vit/vit_weights.h"
 
@@ -61,17 +63,16 @@ std::vector<float> Golden(const std::string& name, const std::vector<uint64_t>& 
   return numbers.ok() ? *numbers : std::vector<float>();
 }
 
-void CheckAgainstGolden(WeightStore store, double min_cosine, double max_error) {
-  const auto encoder = Load(store);
-  ASSERT_NE(encoder, nullptr);
-  ThreadPool pool;
+// `encode` writes the tokens of one picture.
+template <typename Encode>
+void CheckEncoding(const Encode& encode, double min_cosine, double max_error) {
   std::vector<float> signs(kWidth);
   uint32_t state = 7;
   for (float& s : signs) s = ((Lcg(&state) >> 23) != 0 ? 1.0f : -1.0f) / std::sqrt(384.0f);
   for (const auto& [name, picture] :
        std::map<std::string, std::vector<float>>{{"noise", NoisePicture()}, {"shapes", ShapesPicture()}}) {
     std::vector<float> tokens(kTokens * kWidth);
-    ASSERT_TRUE(encoder->Encode(picture.data(), 1, tokens.data(), &pool).ok());
+    ASSERT_TRUE(encode(picture.data(), tokens.data()).ok());
     std::vector<float> some, projections;
     for (size_t row = 0; row < kTokens; ++row) {
       const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(row * kWidth);
@@ -88,9 +89,41 @@ void CheckAgainstGolden(WeightStore store, double min_cosine, double max_error) 
   }
 }
 
+void CheckAgainstGolden(WeightStore store, double min_cosine, double max_error) {
+  const auto encoder = Load(store);
+  ASSERT_NE(encoder, nullptr);
+  ThreadPool pool;
+  CheckEncoding([&](const float* chw, float* tokens) { return encoder->Encode(chw, 1, tokens, &pool); }, min_cosine,
+                max_error);
+}
+
 TEST(VitTest, FloatMatchesOnnxRuntime) { CheckAgainstGolden(WeightStore::kF32, 0.9999999, 1e-3); }
 
 TEST(VitTest, Bf16MatchesOnnxRuntime) { CheckAgainstGolden(WeightStore::kBF16, 0.9999, 0.15); }
+
+// A GPU's launches, emulated: bf16 between them all, where the processor has it in products alone.
+TEST(VitTest, DeviceMatchesOnnxRuntime) {
+  const VitConfig config;
+  const auto weights = LoadVitWeights(ModelPart(kVitPart), config, WeightStore::kBF16);
+  ASSERT_TRUE(weights.ok()) << weights.status().message();
+  const auto net = test::MakeTestNet();
+  const auto vit = GpuVit::Make(net, config, FloatsOf(config, **weights), 1);
+  ASSERT_TRUE(vit.ok()) << vit.status().message();
+  CheckEncoding([&](const float* chw, float* tokens) { return (*vit)->Encode(chw, 1, tokens); }, 0.9998, 0.3);
+}
+
+// A device that cannot be had is no failure: the processor encodes.
+TEST(VitTest, WithoutItsDeviceTheProcessorEncodes) {
+  const ComputeDevice absent{true, 99, "cuda:99", "a test"};
+  const auto encoder = VitEncoder::Load(ModelPart(kVitPart), VitConfig(), WeightStore::kF32, absent);
+  ASSERT_TRUE(encoder.ok()) << encoder.status().message();
+  const auto same = Load(WeightStore::kBF16);
+  const std::vector<float> picture = ShapesPicture();
+  std::vector<float> tokens(kTokens * kWidth), expected(tokens.size());
+  ASSERT_TRUE((*encoder)->Encode(picture.data(), 1, tokens.data(), nullptr).ok());
+  ASSERT_TRUE(same->Encode(picture.data(), 1, expected.data(), nullptr).ok());
+  EXPECT_EQ(tokens, expected);
+}
 
 TEST(VitTest, Int8IsNearFloat) {
   VitConfig config;

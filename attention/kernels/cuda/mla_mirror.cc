@@ -12,7 +12,7 @@
 namespace longview {
 namespace {
 
-using Memory = MlaBackend::Memory;
+using Memory = GpuStream::Memory;
 
 constexpr float kLog2E = 1.44269504088896341f;
 // Blocks that a processor runs side by side are no more than this: their results are more work to join.
@@ -40,29 +40,6 @@ MlaForm FormOf(const MlaLimits& limits, CacheStore store, size_t d_c, size_t d_r
 
 }  // namespace
 
-MlaBuffer::MlaBuffer(MlaBuffer&& other) noexcept { *this = std::move(other); }
-
-MlaBuffer& MlaBuffer::operator=(MlaBuffer&& other) noexcept {
-  std::swap(backend_, other.backend_);
-  std::swap(memory_, other.memory_);
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-MlaBuffer::~MlaBuffer() {
-  if (data_ != nullptr) backend_->Free(memory_, data_);
-}
-
-Result<MlaBuffer> MlaBuffer::Make(std::shared_ptr<MlaBackend> backend, Memory memory, size_t bytes) {
-  MlaBuffer buffer;
-  LV_ASSIGN_OR_RETURN(buffer.data_, backend->Allocate(memory, std::max<size_t>(bytes, 256)));
-  buffer.backend_ = std::move(backend);
-  buffer.memory_ = memory;
-  buffer.bytes_ = std::max<size_t>(bytes, 256);
-  return buffer;
-}
-
 // How one batch of queries is computed. Equal plans over the same buffers are the same launches.
 struct MlaMirror::Plan {
   MlaForm form;
@@ -77,14 +54,14 @@ struct MlaMirror::Plan {
 };
 
 struct MlaMirror::Work {
-  MlaBuffer input, input_pinned;    // q_c, q_r, sink
-  MlaBuffer result, result_pinned;  // out, lse, shares of runs
-  MlaBuffer merged;                 // highest scores and weights
-  MlaBuffer partial;                // parts and groups: sums, highest scores, sums of powers
-  MlaBuffer counters;
-  MlaBuffer shares;  // of segments: sums and highest scores
+  GpuBuffer input, input_pinned;    // q_c, q_r, sink
+  GpuBuffer result, result_pinned;  // out, lse, shares of runs
+  GpuBuffer merged;                 // highest scores and weights
+  GpuBuffer partial;                // parts and groups: sums, highest scores, sums of powers
+  GpuBuffer counters;
+  GpuBuffer shares;  // of segments: sums and highest scores
   std::optional<Plan> recorded;
-  std::unique_ptr<MlaRecording> recording;
+  std::unique_ptr<GpuRecording> recording;
 };
 
 MlaMirror::MlaMirror(std::shared_ptr<MlaBackend> backend, const MlaMirrorOptions& options)
@@ -159,7 +136,7 @@ Status MlaMirror::MakePages() {
   const size_t allowed =
       std::min(options_.memory_bytes, limits_.free_bytes > kWorkBytes ? limits_.free_bytes - kWorkBytes : 0);
   streams_ = bytes > allowed;
-  LV_ASSIGN_OR_RETURN(pages_, MlaBuffer::Make(backend_, streams_ ? Memory::kPinned : Memory::kDevice, bytes));
+  LV_ASSIGN_OR_RETURN(pages_, GpuBuffer::Make(backend_, streams_ ? Memory::kPinned : Memory::kDevice, bytes));
   std::vector<const unsigned char*> table;
   if (streams_) {
     slot_pages_ = std::min(page_count_, std::max(kSlotPages, DivideUp(page_count_, kMostChunks)));
@@ -168,14 +145,14 @@ Status MlaMirror::MakePages() {
                                                              DivideUp(page_count_, kMlaMaxParts), slot_pages_));
     }
     const size_t slot_bytes = slot_pages_ * page_bytes_;
-    LV_ASSIGN_OR_RETURN(slots_, MlaBuffer::Make(backend_, Memory::kDevice, 2 * slot_bytes));
+    LV_ASSIGN_OR_RETURN(slots_, GpuBuffer::Make(backend_, Memory::kDevice, 2 * slot_bytes));
     for (uint32_t i = 0; i < 2 * slot_pages_; ++i) table.push_back(slots_.As<unsigned char>(i * page_bytes_));
   } else {
     for (uint32_t i = 0; i < page_count_; ++i) table.push_back(pages_.As<unsigned char>(i * page_bytes_));
   }
   const size_t table_bytes = table.size() * sizeof(table[0]);
-  LV_ASSIGN_OR_RETURN(const MlaBuffer staging, MlaBuffer::Make(backend_, Memory::kPinned, table_bytes));
-  LV_ASSIGN_OR_RETURN(tables_, MlaBuffer::Make(backend_, Memory::kDevice, table_bytes));
+  LV_ASSIGN_OR_RETURN(const GpuBuffer staging, GpuBuffer::Make(backend_, Memory::kPinned, table_bytes));
+  LV_ASSIGN_OR_RETURN(tables_, GpuBuffer::Make(backend_, Memory::kDevice, table_bytes));
   if (table_bytes == 0) return Status::Ok();
   std::memcpy(staging.As<std::byte>(), table.data(), table_bytes);
   LV_RETURN_IF_ERROR(backend_->Upload(tables_.As<std::byte>(), staging.As<std::byte>(), table_bytes));
@@ -221,7 +198,7 @@ Status MlaMirror::Fill(std::span<const CrossAttnRun> runs) {
     for (uint32_t i = 0; i < page_count_; ++i) PackPage(runs, &run, &token, pages_.As<std::byte>(i * page_bytes_));
     return Status::Ok();
   }
-  LV_ASSIGN_OR_RETURN(const MlaBuffer staging, MlaBuffer::Make(backend_, Memory::kPinned, 2 * page_bytes_));
+  LV_ASSIGN_OR_RETURN(const GpuBuffer staging, GpuBuffer::Make(backend_, Memory::kPinned, 2 * page_bytes_));
   for (uint32_t i = 0; i < page_count_; ++i) {
     if (i % 2 == 0) LV_RETURN_IF_ERROR(backend_->Finish());
     std::byte* page = staging.As<std::byte>(i % 2 * page_bytes_);
@@ -248,9 +225,9 @@ Status MlaMirror::MakeSegments(uint32_t tile_tokens) {
   }
   tile_first.push_back(static_cast<uint32_t>(segments.size()));
   run_first.push_back(static_cast<uint32_t>(segments.size()));
-  const auto put = [&](const void* from, size_t bytes, MlaBuffer* to) -> Status {
-    LV_ASSIGN_OR_RETURN(const MlaBuffer staging, MlaBuffer::Make(backend_, Memory::kPinned, bytes));
-    LV_ASSIGN_OR_RETURN(*to, MlaBuffer::Make(backend_, Memory::kDevice, bytes));
+  const auto put = [&](const void* from, size_t bytes, GpuBuffer* to) -> Status {
+    LV_ASSIGN_OR_RETURN(const GpuBuffer staging, GpuBuffer::Make(backend_, Memory::kPinned, bytes));
+    LV_ASSIGN_OR_RETURN(*to, GpuBuffer::Make(backend_, Memory::kDevice, bytes));
     std::memcpy(staging.As<std::byte>(), from, bytes);
     LV_RETURN_IF_ERROR(backend_->Upload(to->As<std::byte>(), staging.As<std::byte>(), bytes));
     return backend_->Finish();
@@ -339,12 +316,12 @@ MlaMirror::Plan MlaMirror::MakePlan(const CrossAttnParams& params, size_t count)
 // Memory for the plan's launches. Nothing that was recorded outlives a change of it.
 Status MlaMirror::Reserve(const Plan& plan) {
   const size_t queries = plan.queries, d_c = plan.form.d_c;
-  const auto grow = [&](Memory memory, size_t numbers, MlaBuffer* buffer) -> Status {
+  const auto grow = [&](Memory memory, size_t numbers, GpuBuffer* buffer) -> Status {
     if (buffer->bytes() >= numbers * sizeof(float)) return Status::Ok();
     work_->recorded.reset();
     LV_RETURN_IF_ERROR(backend_->Finish());
-    *buffer = MlaBuffer();
-    LV_ASSIGN_OR_RETURN(*buffer, MlaBuffer::Make(backend_, memory, numbers * sizeof(float)));
+    *buffer = GpuBuffer();
+    LV_ASSIGN_OR_RETURN(*buffer, GpuBuffer::Make(backend_, memory, numbers * sizeof(float)));
     return Status::Ok();
   };
   const size_t input = queries * (d_c + KeyWidth(options_.d_r) + 1), result = queries * (d_c + 1) + run_count_;

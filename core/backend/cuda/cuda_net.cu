@@ -1,0 +1,87 @@
+// GpuNet on CUDA: products by cuBLASLt, attention by cuDNN, the rest our own kernels; all on one stream.
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/backend/cuda/cublaslt_gemm.h"
+#include "core/backend/cuda/cuda_net.h"
+#include "core/backend/cuda/cuda_stream.h"
+#include "core/backend/cuda/cudnn_sdpa.h"
+#include "core/backend/cuda/vision_kernels.h"
+
+namespace longview {
+namespace {
+
+__global__ void __launch_bounds__(simt_device::kPatchThreads)
+    PatchRowsKernel(const __grid_constant__ GpuPatchRows call) {
+  simt_device::Block block(nullptr);
+  simt_device::PatchRow(block, call);
+}
+
+__global__ void __launch_bounds__(32 * simt_device::kNormWarps)
+    LayerNormKernel(const __grid_constant__ GpuLayerNorm call) {
+  simt_device::Block block(nullptr);
+  simt_device::LayerNormRows(block, call);
+}
+
+constexpr uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
+
+class CudaNet : public CudaStream<GpuNet> {
+ public:
+  explicit CudaNet(int index) : CudaStream(index) {}
+  // The libraries' memory is the device's.
+  ~CudaNet() override { Use(); }
+
+  Status Open() {
+    LV_RETURN_IF_ERROR(OpenStream());
+    cudaDeviceProp properties{};
+    LV_RETURN_IF_ERROR(CudaCheck(cudaGetDeviceProperties(&properties, index()), "asking the GPU what it has"));
+    name_ = properties.name;
+    LV_ASSIGN_OR_RETURN(gemm_, CublasLtGemm::Make());
+    return Status::Ok();
+  }
+
+  std::string Name() const override { return name_; }
+
+  Status Gemm(const GpuGemm& call) override {
+    Use();
+    return gemm_->Run(call, launches());
+  }
+  Status Sdpa(const GpuSdpa& call) override {
+    Use();
+    if (sdpa_ == nullptr) {
+      LV_ASSIGN_OR_RETURN(sdpa_, CudnnSdpa::Make());
+    }
+    return sdpa_->Run(call, launches());
+  }
+  Status PatchRows(const GpuPatchRows& call) override {
+    Use();
+    const uint32_t grid = call.image / call.patch;
+    PatchRowsKernel<<<dim3(1 + grid * grid, call.pictures), simt_device::kPatchThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the cut into patches");
+  }
+  Status LayerNorm(const GpuLayerNorm& call) override {
+    Use();
+    constexpr uint32_t kRows = simt_device::kNormWarps;
+    LayerNormKernel<<<DivideUp(call.rows, kRows), 32 * kRows, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching LayerNorm");
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<CublasLtGemm> gemm_;
+  std::unique_ptr<CudnnSdpa> sdpa_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<GpuNet>> OpenCudaNet(int index) {
+  LV_RETURN_IF_ERROR(CudaFind(index));
+  auto net = std::make_shared<CudaNet>(index);
+  LV_RETURN_IF_ERROR(net->Open());
+  return std::shared_ptr<GpuNet>(std::move(net));
+}
+
+}  // namespace longview
