@@ -18,6 +18,7 @@
 #include "attention/decoder/text_decoder.h"
 #include "attention/decoder/tokenizer.h"
 #include "core/backend/device.h"
+#include "core/backend/gpu_net.h"
 #include "core/base/progress.h"
 #include "core/base/status.h"
 #include "core/ops/linear.h"
@@ -83,8 +84,10 @@ class Model {
   std::filesystem::path PathOf(const ModelConfig& config, const PartConfig& part) const;
   PartStatus CheckPart(std::string name, const std::filesystem::path& path, const PartConfig& part,
                        const JobContext& job);
-  Result<std::shared_ptr<const VitEncoder>> LoadVitFor(const ComputeDevice& device, WeightStore store,
+  Result<std::shared_ptr<const VitEncoder>> LoadVitFor(std::shared_ptr<GpuNet> device, WeightStore store,
                                                        const JobContext& job);
+  // For one part; null, and said in the log, where the device cannot be used.
+  std::shared_ptr<GpuNet> OpenDevice() const;
   Status RequirePart(const std::string& name, const ModelConfig& config, const PartConfig& part, const JobContext& job);
 
   const ModelFolders folders_;

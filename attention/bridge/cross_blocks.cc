@@ -267,6 +267,12 @@ Result<std::unique_ptr<CrossBlocks>> CrossBlocks::Make(std::shared_ptr<const Bri
   return std::unique_ptr<CrossBlocks>(new CrossBlocks(std::move(impl)));
 }
 
+bool CrossBlocks::ActsBefore(int layer) const {
+  const auto& cross = impl_->weights->cross;
+  return impl_->view.tokens > 0 &&
+         std::any_of(cross.begin(), cross.end(), [&](const CrossLayerWeights& w) { return w.layer == layer; });
+}
+
 Status CrossBlocks::BeforeLayer(int layer, float* h, size_t rows, size_t width) {
   Impl& s = *impl_;
   const BridgeConfig& c = s.weights->config;

@@ -42,6 +42,8 @@ class CrossBlocks : public LayerHook {
                                                    const CrossBlocksOptions& options, ThreadPool* pool);
   ~CrossBlocks() override;
 
+  bool ActsBefore(int layer) const override;
+
   // Adds the block that stands before `layer`, if one does: h += o(attention), h += mlp(h). With an empty view nothing
   // acts.
   Status BeforeLayer(int layer, float* h, size_t rows, size_t width) override;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attention/decoder/decoder_layer.h"
+#include "attention/decoder/gpu_decoder.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sdpa.h"
 
@@ -82,6 +83,7 @@ Status TextDecoder::CheckCall(const ForwardCall& call, const KvCache& cache) con
       (cache.layers_ != config_.layers || cache.kv_width_ != config_.kv_heads * config_.head_dim)) {
     return InvalidArgument("the conversation's cache belongs to another model");
   }
+  if (cache.lost_) return ResourceError("the device had no memory for a copy of the conversation");
   if (call.tokens.size() > config_.context || cache.length() > config_.context - call.tokens.size()) {
     return OutOfRange("the conversation would be " + std::to_string(cache.length() + call.tokens.size()) +
                       " tokens long; the text decoder was made for " + std::to_string(config_.context) +
@@ -110,6 +112,7 @@ Result<ForwardResult> TextDecoder::Run(const ForwardCall& call, size_t end_layer
   LV_RETURN_IF_ERROR(CheckCall(call, *cache));
   cache->layers_ = config_.layers;
   cache->kv_width_ = config_.kv_heads * config_.head_dim;
+  if (gpu_ != nullptr) return gpu_->Run(call, end_layer, cache);
   const size_t before = cache->length();
   cache->Reserve(before + call.tokens.size());
   Scratch scratch(config_, std::min(call.tokens.size(), kChunkRows));

@@ -26,6 +26,12 @@ class GpuNet : public GpuStream {
   virtual Status Sdpa(const GpuSdpa& call) = 0;
   virtual Status PatchRows(const GpuPatchRows& call) = 0;
   virtual Status LayerNorm(const GpuLayerNorm& call) = 0;
+  virtual Status Embed(const GpuEmbed& call) = 0;
+  virtual Status RmsNorm(const GpuRmsNorm& call) = 0;
+  // Turns queries and keys by their positions, and puts keys and values with the conversation's.
+  virtual Status TextRope(const GpuTextAttention& call) = 0;
+  virtual Status TextAttention(const GpuTextAttention& call) = 0;
+  virtual Status SiluMul(const GpuSiluMul& call) = 0;
 };
 
 // A stream of its own for whoever asks; null for the processor. kUnsupported: the build has no CUDA, or the machine has

@@ -32,6 +32,8 @@ class GpuStream {
   // Between pinned and device memory.
   virtual Status Upload(void* device, const void* pinned, size_t bytes) = 0;
   virtual Status Download(void* pinned, const void* device, size_t bytes) = 0;
+  // Between pieces of device memory that do not overlap.
+  virtual Status Copy(void* to, const void* from, size_t bytes) = 0;
 
   // What `launches` asks for (no allocation), written down instead of done; and done.
   virtual Result<std::unique_ptr<GpuRecording>> Record(const std::function<Status()>& launches) = 0;

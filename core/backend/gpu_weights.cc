@@ -1,6 +1,7 @@
 // GpuWeights: one piece of memory on each side.
 #include "core/backend/gpu_weights.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -20,16 +21,23 @@ size_t GpuWeights::AddFloats(std::span<const float> numbers) {
   return place;
 }
 
-size_t GpuWeights::AddBF16(std::span<const float> rows, size_t width, size_t to_width) {
+size_t GpuWeights::AddRows(size_t count, size_t width, size_t to_width,
+                           const std::function<void(size_t, float*)>& row) {
   size_t place = 0;
-  const size_t count = width == 0 ? 0 : rows.size() / width;
   std::byte* to = Grow(count * to_width * 2, &place);
+  std::vector<float> numbers(width);
   std::vector<uint16_t> narrow(to_width, 0);
-  for (size_t row = 0; row < count; ++row) {
-    for (size_t i = 0; i < width; ++i) narrow[i] = FloatToBF16(rows[row * width + i]);
-    std::memcpy(to + row * to_width * 2, narrow.data(), to_width * 2);
+  for (size_t i = 0; i < count; ++i) {
+    row(i, numbers.data());
+    for (size_t j = 0; j < width; ++j) narrow[j] = FloatToBF16(numbers[j]);
+    std::memcpy(to + i * to_width * 2, narrow.data(), to_width * 2);
   }
   return place;
+}
+
+size_t GpuWeights::AddBF16(std::span<const float> rows, size_t width, size_t to_width) {
+  return AddRows(width == 0 ? 0 : rows.size() / width, width, to_width,
+                 [&](size_t i, float* to) { std::copy_n(rows.data() + i * width, width, to); });
 }
 
 Status GpuWeights::Upload(std::shared_ptr<GpuStream> stream) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,6 +20,8 @@ class GpuWeights {
   // numbers each, in bf16.
   size_t AddFloats(std::span<const float> numbers);
   size_t AddBF16(std::span<const float> rows, size_t width, size_t to_width);
+  // The same with `count` rows of `width` numbers given one after another: row(i, to) writes row i.
+  size_t AddRows(size_t count, size_t width, size_t to_width, const std::function<void(size_t, float*)>& row);
   size_t AddBF16(std::span<const float> numbers) { return AddBF16(numbers, numbers.size(), numbers.size()); }
 
   // Copies everything to the device; nothing is added afterwards.

@@ -60,6 +60,52 @@ struct GpuLayerNorm {
   bool y_float = false;
 };
 
+// Rows of a table of token vectors.
+struct GpuEmbed {
+  const uint16_t* table = nullptr;  // [vocabulary, width] bf16
+  const int32_t* tokens = nullptr;  // [rows]
+  float* hidden = nullptr;          // [rows, width]
+  uint32_t rows = 0, width = 0;
+};
+
+// y = x / sqrt(mean(x^2) + epsilon) * weight.
+struct GpuRmsNorm {
+  const float* x = nullptr;       // [rows, width]
+  const float* weight = nullptr;  // [width]
+  uint16_t* y = nullptr;          // [rows, width] bf16
+  uint32_t rows = 0, width = 0;
+  float epsilon = 0.0f;
+};
+
+// Where a conversation stands. It lies in the device's memory, so that a recording serves every conversation.
+struct GpuTextPlace {
+  uint16_t* kv = nullptr;  // [tokens, token_stride] bf16: a token's keys and values of all layers
+  uint32_t position = 0;   // tokens held before this call
+};
+
+// One layer's attention to the conversation. Row i of the call is the conversation's token position + i and sees all
+// tokens up to itself. `qkv` [rows, (heads + 2 kv_heads) head_dim] holds queries, keys and values side by side;
+// head_dim is a multiple of 8 up to 128. A token's keys and then values [kv_heads, head_dim] of this layer begin at
+// number layer_offset of its own, a multiple of 8, as token_stride is.
+struct GpuTextAttention {
+  float* qkv = nullptr;  // TextRope turns its queries in place
+  const GpuTextPlace* place = nullptr;
+  const float* cos = nullptr;  // [context, head_dim / 2], TextRope only; half-split pairs, as RopeTable
+  const float* sin = nullptr;
+  uint16_t* out = nullptr;  // [rows, heads head_dim] bf16, TextAttention only
+  uint32_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  uint32_t context = 0;  // most tokens that a conversation has, up to 10,000
+  uint32_t token_stride = 0, layer_offset = 0;
+  float scale = 1.0f;
+};
+
+// y = gate / (1 + exp(-gate)) * up (SwiGLU).
+struct GpuSiluMul {
+  const float* gate_up = nullptr;  // [rows, 2 width]: gates, then what they multiply
+  uint16_t* y = nullptr;           // [rows, width] bf16
+  uint32_t rows = 0, width = 0;
+};
+
 }  // namespace longview
 
 #endif  // LONGVIEW_CORE_BACKEND_NET_CALLS_H_

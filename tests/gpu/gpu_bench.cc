@@ -2,15 +2,18 @@
 // number is the median of seven measurements.
 //   gpu_bench [NAME...]   only the measurements whose names begin so
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "attention/decoder/gpu_decoder.h"
 #include "attention/kernels/cuda/cuda_mla.h"
 #include "attention/kernels/cuda/mla_mirror.h"
 #include "core/backend/cuda/cuda_net.h"
@@ -146,6 +149,57 @@ Result<double> MedianVitSeconds(size_t pictures) {
   return Median(std::move(seconds));
 }
 
+// A text decoder of SmolLM2-135M's shape with weights at random: a token behind 300 others, with its logits copied
+// back.
+Result<double> MedianTokenSeconds() {
+  TextDecoderConfig c;
+  c.layers = 30;
+  c.width = 576;
+  c.heads = 9;
+  c.kv_heads = 3;
+  c.head_dim = 64;
+  c.ffn = 1536;
+  c.vocabulary = 49152;
+  c.context = 8192;
+  c.rms_epsilon = 1e-5f;
+  uint32_t state = 1;
+  const auto matrix = [&state](size_t out, size_t in) {
+    return TextMatrix{out, in, [&state, in](size_t, float* to) {
+                        for (size_t i = 0; i < in; ++i) {
+                          state = state * 1664525 + 1013904223;
+                          to[i] = static_cast<float>(static_cast<int32_t>(state) >> 8) * 0x1p-28f;
+                        }
+                      }};
+  };
+  const std::vector<float> ones(c.width, 1.0f);
+  const RopeTable rope(c.head_dim, 100000.0, c.context);
+  TextSource source;
+  for (size_t i = 0; i < c.layers; ++i) {
+    source.layers.push_back({ones, ones, matrix(c.width + 2 * c.kv_heads * c.head_dim, c.width),
+                             matrix(c.width, c.width), matrix(2 * c.ffn, c.width), matrix(c.width, c.ffn)});
+  }
+  source.embedding = matrix(c.vocabulary, c.width);
+  source.output_norm = ones;
+  source.rope = &rope;
+  LV_ASSIGN_OR_RETURN(auto net, OpenCudaNet(0));
+  LV_ASSIGN_OR_RETURN(const auto decoder, GpuDecoder::Make(std::move(net), c, source));
+  KvCache cache;
+  std::vector<int32_t> tokens(300, 7);
+  LV_RETURN_IF_ERROR(decoder->Run({.tokens = tokens}, c.layers, &cache).status());
+  std::vector<double> seconds;
+  for (int i = 0; i < 7; ++i) {
+    constexpr size_t kTokens = 20;
+    cache.Truncate(tokens.size());
+    const auto start = std::chrono::steady_clock::now();
+    for (size_t j = 0; j < kTokens; ++j) {
+      LV_RETURN_IF_ERROR(decoder->Run({.tokens = std::span(tokens).first(1)}, c.layers, &cache).status());
+    }
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    seconds.push_back(taken.count() / kTokens);
+  }
+  return Median(std::move(seconds));
+}
+
 void Print(const Measurement& m, double seconds) {
   const double tokens = static_cast<double>(m.tokens);
   const double bytes = tokens * static_cast<double>(CacheStoreVectorBytes(m.store, kDc) + 2 * kDr);
@@ -187,5 +241,7 @@ int main(int argc, char** argv) {
           std::fflush(stdout);
         });
   }
+  measure("text_token", longview::MedianTokenSeconds,
+          [](double seconds) { std::printf("text_token_us %.3f us\n", seconds * 1e6); });
   return failed ? 1 : 0;
 }

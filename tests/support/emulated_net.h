@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/cuda/text_attention.h"
+#include "core/backend/cuda/text_kernels.h"
 #include "core/backend/cuda/vision_kernels.h"
 #include "core/backend/gpu_net.h"
 #include "core/ops/gemm.h"
@@ -45,19 +47,42 @@ class EmulatedNet : public EmulatedStream<GpuNet> {
     return Blocks(DivideUp(call.rows, simt_emulated::kNormWarps), 1,
                   [call](simt_emulated::Block& block) { simt_emulated::LayerNormRows(block, call); });
   }
+  Status Embed(const GpuEmbed& call) override {
+    return Blocks(call.rows, 1, [call](simt_emulated::Block& block) { simt_emulated::EmbedRow(block, call); });
+  }
+  Status RmsNorm(const GpuRmsNorm& call) override {
+    return Blocks(
+        call.rows, 1, [call](simt_emulated::Block& block) { simt_emulated::RmsNormRow(block, call); },
+        simt_emulated::kRmsNormShared);
+  }
+  Status TextRope(const GpuTextAttention& call) override {
+    return Blocks(call.rows, 1, [call](simt_emulated::Block& block) { simt_emulated::TextRopeRow(block, call); });
+  }
+  Status TextAttention(const GpuTextAttention& call) override {
+    return Blocks(
+        call.rows, call.heads, [call](simt_emulated::Block& block) { simt_emulated::TextAttendHead(block, call); },
+        simt_emulated::TextAttentionShared(call.context));
+  }
+  Status SiluMul(const GpuSiluMul& call) override {
+    return Blocks(call.rows, DivideUp(call.width, simt_emulated::kTextThreads),
+                  [call](simt_emulated::Block& block) { simt_emulated::SiluMulRow(block, call); });
+  }
 
  private:
   static uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 
-  // A launch of `columns` x `rows` blocks.
+  // A launch of `columns` x `rows` blocks, whose `bytes` of shared memory begin as NaN.
   template <class F>
-  Status Blocks(uint32_t columns, uint32_t rows, const F& body) {
-    return Later([columns, rows, body] {
+  Status Blocks(uint32_t columns, uint32_t rows, const F& body, size_t bytes = 0) {
+    return Later([columns, rows, body, bytes] {
+      std::vector<float> shared((bytes + 3) / 4);
       for (uint32_t y = 0; y < rows; ++y) {
         for (uint32_t x = 0; x < columns; ++x) {
           simt_emulated::Block block;
           block.x = x;
           block.y = y;
+          std::fill(shared.begin(), shared.end(), NAN);
+          block.shared = reinterpret_cast<unsigned char*>(shared.data());
           body(block);
         }
       }

@@ -48,6 +48,9 @@ class EmulatedStream : public Interface {
 
   Status Upload(void* device, const void* pinned, size_t bytes) override { return Copy(device, pinned, bytes); }
   Status Download(void* pinned, const void* device, size_t bytes) override { return Copy(pinned, device, bytes); }
+  Status Copy(void* to, const void* from, size_t bytes) override {
+    return Later([to, from, bytes] { std::memcpy(to, from, bytes); });
+  }
 
   Result<std::unique_ptr<GpuRecording>> Record(const std::function<Status()>& launches) override {
     auto recording = std::make_unique<Recording>();
@@ -79,10 +82,6 @@ class EmulatedStream : public Interface {
   struct Recording : GpuRecording {
     Work work;
   };
-
-  Status Copy(void* to, const void* from, size_t bytes) {
-    return Later([to, from, bytes] { std::memcpy(to, from, bytes); });
-  }
 
   const size_t device_bytes_;
   size_t taken_ = 0;

@@ -195,28 +195,23 @@ void GroupEncoder::FeedForward(const VitLayer& layer, size_t pictures) {
   AddToHidden(layer.fc2, inner_.data(), pictures, layer.scale2);
 }
 
-// The weights on `device`; null where that is the processor.
-Result<std::unique_ptr<GpuVit>> ToDevice(const ComputeDevice& device, const VitConfig& config,
-                                         const VitWeights& weights) {
-  LV_ASSIGN_OR_RETURN(auto net, OpenGpuNet(device));
-  if (net == nullptr) return std::unique_ptr<GpuVit>();
-  return GpuVit::Make(std::move(net), config, FloatsOf(config, weights));
-}
-
 }  // namespace
 
 VitEncoder::VitEncoder() = default;
 VitEncoder::~VitEncoder() = default;
 
 Result<std::shared_ptr<const VitEncoder>> VitEncoder::Load(const std::filesystem::path& path, const VitConfig& config,
-                                                           WeightStore store, const ComputeDevice& device) {
+                                                           WeightStore store, std::shared_ptr<GpuNet> device) {
   LV_RETURN_IF_ERROR(CheckConfig(config));
-  if (device.cuda) store = WeightStore::kBF16;
+  if (device != nullptr) store = WeightStore::kBF16;
   auto encoder = std::shared_ptr<VitEncoder>(new VitEncoder());
   encoder->config_ = config;
   LV_ASSIGN_OR_RETURN(encoder->weights_, LoadVitWeights(path, config, store));
-  auto gpu = ToDevice(device, config, *encoder->weights_);
+  if (device == nullptr) return std::shared_ptr<const VitEncoder>(std::move(encoder));
+  const std::string name = device->Name();
+  auto gpu = GpuVit::Make(std::move(device), config, FloatsOf(config, *encoder->weights_));
   if (gpu.ok()) {
+    LogDebug("the ViT runs on " + name);
     encoder->gpu_ = std::move(gpu).value();
   } else {
     LogInfo("the ViT stays with the processor: " + gpu.status().message());

@@ -9,6 +9,8 @@
 #include "core/backend/cuda/cuda_net.h"
 #include "core/backend/cuda/cuda_stream.h"
 #include "core/backend/cuda/cudnn_sdpa.h"
+#include "core/backend/cuda/text_attention.h"
+#include "core/backend/cuda/text_kernels.h"
 #include "core/backend/cuda/vision_kernels.h"
 
 namespace longview {
@@ -24,6 +26,35 @@ __global__ void __launch_bounds__(32 * simt_device::kNormWarps)
     LayerNormKernel(const __grid_constant__ GpuLayerNorm call) {
   simt_device::Block block(nullptr);
   simt_device::LayerNormRows(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kTextThreads) EmbedKernel(const __grid_constant__ GpuEmbed call) {
+  simt_device::Block block(nullptr);
+  simt_device::EmbedRow(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kTextThreads) RmsNormKernel(const __grid_constant__ GpuRmsNorm call) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  simt_device::Block block(shared);
+  simt_device::RmsNormRow(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kTextThreads)
+    TextRopeKernel(const __grid_constant__ GpuTextAttention call) {
+  simt_device::Block block(nullptr);
+  simt_device::TextRopeRow(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kTextThreads)
+    TextAttentionKernel(const __grid_constant__ GpuTextAttention call) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  simt_device::Block block(shared);
+  simt_device::TextAttendHead(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kTextThreads) SiluMulKernel(const __grid_constant__ GpuSiluMul call) {
+  simt_device::Block block(nullptr);
+  simt_device::SiluMulRow(block, call);
 }
 
 constexpr uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
@@ -67,6 +98,33 @@ class CudaNet : public CudaStream<GpuNet> {
     constexpr uint32_t kRows = simt_device::kNormWarps;
     LayerNormKernel<<<DivideUp(call.rows, kRows), 32 * kRows, 0, launches()>>>(call);
     return CudaCheck(cudaGetLastError(), "launching LayerNorm");
+  }
+  Status Embed(const GpuEmbed& call) override {
+    Use();
+    EmbedKernel<<<call.rows, simt_device::kTextThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the look-up of tokens");
+  }
+  Status RmsNorm(const GpuRmsNorm& call) override {
+    Use();
+    RmsNormKernel<<<call.rows, simt_device::kTextThreads, simt_device::kRmsNormShared, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching RMSNorm");
+  }
+  Status TextRope(const GpuTextAttention& call) override {
+    Use();
+    TextRopeKernel<<<call.rows, simt_device::kTextThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching RoPE");
+  }
+  Status TextAttention(const GpuTextAttention& call) override {
+    Use();
+    const uint32_t bytes = simt_device::TextAttentionShared(call.context);
+    TextAttentionKernel<<<dim3(call.rows, call.heads), simt_device::kTextThreads, bytes, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the text decoder's attention");
+  }
+  Status SiluMul(const GpuSiluMul& call) override {
+    Use();
+    SiluMulKernel<<<dim3(call.rows, DivideUp(call.width, simt_device::kTextThreads)), simt_device::kTextThreads, 0,
+                    launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching SwiGLU");
   }
 
  private:

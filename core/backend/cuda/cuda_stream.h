@@ -79,6 +79,10 @@ class CudaStream : public Interface {
     Use();
     return CudaCheck(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, launches_), "a copy from the GPU");
   }
+  Status Copy(void* to, const void* from, size_t bytes) override {
+    Use();
+    return CudaCheck(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, launches_), "a copy on the GPU");
+  }
 
   Result<std::unique_ptr<GpuRecording>> Record(const std::function<Status()>& launches) override {
     Use();

@@ -128,6 +128,18 @@ LV_DEVICE void WarpSum(PerLane<float>& v) {
   for (int far = 16; far > 0; far /= 2) v[0] += __shfl_xor_sync(0xffffffffu, v[0], far);
 }
 
+// The greatest over all lanes, in each.
+LV_DEVICE void WarpMax(PerLane<float>& v) {
+  LV_UNROLL
+  for (int far = 16; far > 0; far /= 2) v[0] = fmaxf(v[0], __shfl_xor_sync(0xffffffffu, v[0], far));
+}
+
+// Eight bf16 as four pairs; `from` on a multiple of 16 bytes.
+LV_DEVICE U4 LoadPairs(const uint16_t* from) {
+  const uint4 v = *reinterpret_cast<const uint4*>(from);
+  return U4{{v.x, v.y, v.z, v.w}};
+}
+
 }  // namespace longview::LV_SIMT
 
 #endif  // LONGVIEW_CORE_BACKEND_CUDA_SIMT_DEVICE_CUH_

@@ -138,6 +138,18 @@ inline void WarpSum(PerLane<float>& v) {
   for (int lane = 0; lane < 32; ++lane) v[lane] = sum;
 }
 
+inline void WarpMax(PerLane<float>& v) {
+  float max = v[0];
+  for (int lane = 1; lane < 32; ++lane) max = std::max(max, v[lane]);
+  for (int lane = 0; lane < 32; ++lane) v[lane] = max;
+}
+
+inline U4 LoadPairs(const uint16_t* from) {
+  U4 pairs;
+  std::memcpy(pairs.v, from, sizeof pairs.v);
+  return pairs;
+}
+
 }  // namespace longview::LV_SIMT
 
 #endif  // LONGVIEW_CORE_BACKEND_CUDA_SIMT_EMULATED_H_
