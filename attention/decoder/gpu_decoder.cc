@@ -21,7 +21,7 @@ constexpr size_t kChunkRows = 256;
 constexpr size_t kRowStep = 16;
 // Rows whose logits are on the device at once.
 constexpr size_t kLogitRows = 16;
-// Where the chunk's tokens begin behind the place.
+// Where tokens begin behind what stands before them: the chunk's place, the token chosen.
 constexpr size_t kTokensAt = 64;
 // Scores of a whole conversation lie in a block's shared memory.
 constexpr size_t kMostContext = 10000;
@@ -161,6 +161,9 @@ Status GpuDecoder::MakeBuffers() {
   LV_RETURN_IF_ERROR(make(&attended_, Memory::kDevice, kChunkRows * c.width * 2));
   LV_RETURN_IF_ERROR(make(&gate_up_, Memory::kDevice, row_floats * 2 * c.ffn));
   LV_RETURN_IF_ERROR(make(&activated_, Memory::kDevice, kChunkRows * c.ffn * 2));
+  const size_t choice_bytes = kTokensAt + c.context * sizeof(int32_t);
+  LV_RETURN_IF_ERROR(make(&choice_, Memory::kDevice, choice_bytes));
+  LV_RETURN_IF_ERROR(make(&choice_pinned_, Memory::kPinned, choice_bytes));
   LV_RETURN_IF_ERROR(make(&logits_, Memory::kDevice, kLogitRows * output_.out * sizeof(float)));
   return make(&logits_pinned_, Memory::kPinned, kLogitRows * output_.out * sizeof(float));
 }
@@ -198,6 +201,8 @@ Result<ForwardResult> GpuDecoder::Run(const ForwardCall& call, size_t end_layer,
       const bool last = first + rows == count;
       if (call.logits == ForwardCall::Logits::kAll) {
         status = AppendLogits(0, rows, &reading.result.logits);
+      } else if (last && call.sampler != nullptr) {
+        status = SampleRow(call, rows - 1, &reading.result.token);
       } else if (last) {
         status = AppendLogits(rows - 1, 1, &reading.result.logits);
       }
@@ -329,6 +334,34 @@ Status GpuDecoder::Multiply(const Matrix& matrix, GpuGemm::Into into, const uint
 Status GpuDecoder::Norm(size_t weight, size_t first, size_t rows) {
   return net_->RmsNorm({hidden_.As<float>() + first * config_.width, weights_.At<float>(weight), normed_.As<uint16_t>(),
                         static_cast<uint32_t>(rows), static_cast<uint32_t>(config_.width), config_.rms_epsilon});
+}
+
+Status GpuDecoder::SampleRow(const ForwardCall& call, size_t row, int32_t* token) {
+  const SamplerOptions& options = call.sampler->options();
+  LV_RETURN_IF_ERROR(Norm(output_norm_, row, 1));
+  LV_RETURN_IF_ERROR(Multiply(output_, GpuGemm::Into::kF32, normed_.As<uint16_t>(), 1, logits_.As<float>()));
+  GpuSample sample;
+  sample.logits = logits_.As<float>();
+  sample.count = static_cast<uint32_t>(config_.vocabulary);
+  sample.seen = choice_.As<int32_t>(kTokensAt);
+  sample.token = choice_.As<int32_t>();
+  sample.penalty = options.repetition_penalty;
+  sample.temperature = options.temperature;
+  sample.top_p = options.top_p;
+  if (options.temperature > 0.0f) sample.draw = call.sampler->Draw();
+  if (options.repetition_penalty > 1.0f) {
+    // An answer is no longer than a conversation.
+    const auto seen = call.seen.last(std::min(call.seen.size(), config_.context));
+    std::copy(seen.begin(), seen.end(), choice_pinned_.As<int32_t>(kTokensAt));
+    LV_RETURN_IF_ERROR(
+        net_->Upload(choice_.As<int32_t>(kTokensAt), choice_pinned_.As<int32_t>(kTokensAt), seen.size_bytes()));
+    sample.seen_count = static_cast<uint32_t>(seen.size());
+  }
+  LV_RETURN_IF_ERROR(net_->Sample(sample));
+  LV_RETURN_IF_ERROR(net_->Download(choice_pinned_.As<int32_t>(), choice_.As<int32_t>(), sizeof(int32_t)));
+  LV_RETURN_IF_ERROR(net_->Finish());
+  *token = *choice_pinned_.As<int32_t>();
+  return Status::Ok();
 }
 
 Status GpuDecoder::AppendLogits(size_t first, size_t rows, std::vector<float>* logits) {

@@ -91,6 +91,8 @@ class GpuDecoder {
   Status LaunchLayer(const Layer& layer, size_t index, size_t rows);
   Status Multiply(const Matrix& matrix, GpuGemm::Into into, const uint16_t* x, size_t rows, void* y);
   Status Norm(size_t weight, size_t first, size_t rows);
+  // The next token by call.sampler, from the states in row `row`.
+  Status SampleRow(const ForwardCall& call, size_t row, int32_t* token);
   // Logits of `rows` states from row `first` on, appended.
   Status AppendLogits(size_t first, size_t rows, std::vector<float>* logits);
 
@@ -106,6 +108,7 @@ class GpuDecoder {
   GpuBuffer hidden_, hidden_pinned_;
   GpuBuffer normed_, qkv_, attended_, gate_up_, activated_;
   GpuBuffer logits_, logits_pinned_;
+  GpuBuffer choice_, choice_pinned_;  // the token chosen, then those that were seen
   std::map<std::pair<size_t, size_t>, std::unique_ptr<GpuRecording>> recordings_;  // of one row, by layers
   size_t replays_ = 0;
 };

@@ -73,6 +73,9 @@ Status TextDecoder::CheckCall(const ForwardCall& call, const KvCache& cache) con
     return InvalidArgument("the text decoder was given " + std::to_string(call.entering.size()) +
                            " numbers to go on from at layer " + std::to_string(call.from_layer));
   }
+  if (call.sampler != nullptr && call.logits != ForwardCall::Logits::kLast) {
+    return InvalidArgument("a token is drawn from the last logits, which were not asked for");
+  }
   for (const int32_t token : call.tokens) {
     if (token < 0 || static_cast<size_t>(token) >= config_.vocabulary) {
       return InvalidArgument("token " + std::to_string(token) + " is outside the vocabulary of " +
@@ -130,6 +133,10 @@ Result<ForwardResult> TextDecoder::Run(const ForwardCall& call, size_t end_layer
     } else if (last) {
       AppendLogits(scratch.hidden.data() + (rows - 1) * config_.width, 1, &scratch, &result.logits, pool);
     }
+  }
+  if (call.sampler != nullptr && !result.logits.empty()) {
+    result.token = call.sampler->Sample(result.logits, call.seen);
+    result.logits.clear();
   }
   return result;
 }

@@ -12,6 +12,7 @@
 
 #include "attention/decoder/kv_cache.h"
 #include "attention/decoder/layer_hook.h"
+#include "attention/decoder/token_sampler.h"
 #include "core/backend/gpu_net.h"
 #include "core/base/status.h"
 #include "core/base/thread_pool.h"
@@ -49,6 +50,9 @@ struct ForwardCall {
   LayerHook* hook = nullptr;
   size_t hook_from = 0;
   Logits logits = Logits::kLast;  // kAll takes tokens * vocabulary floats
+  // Not null, with kLast: chooses the next token, where the logits are; they are not given. `seen` as Sample's.
+  TokenSampler* sampler = nullptr;
+  std::span<const int32_t> seen = {};
   // In [0, layers]: also give the hidden states that enter this layer (`layers`: that leave the last, before the final
   // norm), before the hook acts on them. -1: none.
   int capture_layer = -1;
@@ -64,6 +68,7 @@ struct ForwardCall {
 struct ForwardResult {
   std::vector<float> logits;    // [1 or tokens, vocabulary], or empty
   std::vector<float> captured;  // [tokens, width], or empty
+  int32_t token = -1;           // that the sampler chose
 };
 
 // Immutable after Load; Forward may be called from several threads at once, each with its own cache, hook and pool.

@@ -32,6 +32,7 @@ class GpuNet : public GpuStream {
   virtual Status TextRope(const GpuTextAttention& call) = 0;
   virtual Status TextAttention(const GpuTextAttention& call) = 0;
   virtual Status SiluMul(const GpuSiluMul& call) = 0;
+  virtual Status Sample(const GpuSample& call) = 0;
 };
 
 // A stream of its own for whoever asks; null for the processor. kUnsupported: the build has no CUDA, or the machine has

@@ -106,6 +106,18 @@ struct GpuSiluMul {
   uint32_t rows = 0, width = 0;
 };
 
+// The next token, as TokenSampler chooses it. The logits are changed.
+struct GpuSample {
+  float* logits = nullptr;        // [count]
+  const int32_t* seen = nullptr;  // [seen_count]: tokens that the penalty applies to, in any order
+  int32_t* token = nullptr;       // the token chosen
+  uint32_t count = 0, seen_count = 0;
+  float penalty = 1.0f;
+  float temperature = 0.0f;  // 0: the most likely token
+  float top_p = 1.0f;
+  double draw = 0.0;  // at random in [0, 1)
+};
+
 }  // namespace longview
 
 #endif  // LONGVIEW_CORE_BACKEND_NET_CALLS_H_

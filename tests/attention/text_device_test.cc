@@ -225,6 +225,29 @@ TEST_F(TextDevice, CapturesAndGoesOnFromWhatEnteredALayer) {
   EXPECT_TRUE(below.logits.empty());
 }
 
+TEST_F(TextDevice, ChoosesTokensAsTheSamplerDoes) {
+  const auto decoder = Make(TinyDecoder());
+  ASSERT_NE(decoder, nullptr);
+  const std::vector<int32_t> tokens = SomeTokens(9);
+  KvCache cache;
+  for (const SamplerOptions& options :
+       {SamplerOptions{}, SamplerOptions{.repetition_penalty = 1.3f}, SamplerOptions{.temperature = 1.5f, .seed = 3},
+        SamplerOptions{.temperature = 3.0f, .top_p = 0.6f, .repetition_penalty = 1.1f, .seed = 4}}) {
+    TokenSampler sampler = *TokenSampler::Make(options), same = *TokenSampler::Make(options);
+    std::vector<int32_t> seen = {17, 40, -3, 17, 5000};
+    for (int i = 0; i < 12; ++i) {
+      cache.Truncate(0);
+      ForwardResult logits = Run(decoder.get(), {.tokens = tokens}, &cache);
+      ASSERT_EQ(logits.logits.size(), kVocabulary);
+      cache.Truncate(0);
+      const ForwardResult chosen = Run(decoder.get(), {.tokens = tokens, .sampler = &sampler, .seen = seen}, &cache);
+      EXPECT_TRUE(chosen.logits.empty());
+      EXPECT_EQ(chosen.token, same.Sample(logits.logits, seen)) << i;
+      seen.push_back(chosen.token);
+    }
+  }
+}
+
 TEST_F(TextDevice, FailuresLeaveTheCacheAsItWas) {
   const auto decoder = Make(TinyDecoder());
   ASSERT_NE(decoder, nullptr);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/cuda/sampling_kernel.h"
 #include "core/backend/cuda/text_attention.h"
 #include "core/backend/cuda/text_kernels.h"
 #include "core/backend/cuda/vision_kernels.h"
@@ -67,6 +68,11 @@ class EmulatedNet : public EmulatedStream<GpuNet> {
     return Blocks(call.rows, DivideUp(call.width, simt_emulated::kTextThreads),
                   [call](simt_emulated::Block& block) { simt_emulated::SiluMulRow(block, call); });
   }
+  Status Sample(const GpuSample& call) override {
+    return Blocks(
+        1, 1, [call](simt_emulated::Block& block) { simt_emulated::SampleToken(block, call); },
+        simt_emulated::kSampleShared);
+  }
 
  private:
   static uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
@@ -75,7 +81,7 @@ class EmulatedNet : public EmulatedStream<GpuNet> {
   template <class F>
   Status Blocks(uint32_t columns, uint32_t rows, const F& body, size_t bytes = 0) {
     return Later([columns, rows, body, bytes] {
-      std::vector<float> shared((bytes + 3) / 4);
+      std::vector<double> shared((bytes + 7) / 8);
       for (uint32_t y = 0; y < rows; ++y) {
         for (uint32_t x = 0; x < columns; ++x) {
           simt_emulated::Block block;

@@ -9,6 +9,7 @@
 #include "core/backend/cuda/cuda_net.h"
 #include "core/backend/cuda/cuda_stream.h"
 #include "core/backend/cuda/cudnn_sdpa.h"
+#include "core/backend/cuda/sampling_kernel.h"
 #include "core/backend/cuda/text_attention.h"
 #include "core/backend/cuda/text_kernels.h"
 #include "core/backend/cuda/vision_kernels.h"
@@ -55,6 +56,12 @@ __global__ void __launch_bounds__(simt_device::kTextThreads)
 __global__ void __launch_bounds__(simt_device::kTextThreads) SiluMulKernel(const __grid_constant__ GpuSiluMul call) {
   simt_device::Block block(nullptr);
   simt_device::SiluMulRow(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kSampleThreads) SampleKernel(const __grid_constant__ GpuSample call) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  simt_device::Block block(shared);
+  simt_device::SampleToken(block, call);
 }
 
 constexpr uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
@@ -125,6 +132,11 @@ class CudaNet : public CudaStream<GpuNet> {
     SiluMulKernel<<<dim3(call.rows, DivideUp(call.width, simt_device::kTextThreads)), simt_device::kTextThreads, 0,
                     launches()>>>(call);
     return CudaCheck(cudaGetLastError(), "launching SwiGLU");
+  }
+  Status Sample(const GpuSample& call) override {
+    Use();
+    SampleKernel<<<1, simt_device::kSampleThreads, simt_device::kSampleShared, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the choice of a token");
   }
 
  private:

@@ -69,6 +69,8 @@ LV_DEVICE uint32_t PackBF16(float low, float high) {
 LV_DEVICE uint16_t NarrowBF16(float x) { return static_cast<uint16_t>(PackBF16(x, 0.0f)); }
 LV_DEVICE float WidenBF16(uint16_t x) { return __uint_as_float(static_cast<uint32_t>(x) << 16); }
 
+LV_DEVICE uint32_t BitsOf(float x) { return __float_as_uint(x); }
+
 // What other blocks wrote, read past the first-level cache.
 LV_DEVICE float LoadPublished(const float* from) { return __ldcg(from); }
 // Four of them; `from` on a multiple of 16 bytes.

@@ -5,6 +5,7 @@
 #define LONGVIEW_CORE_BACKEND_CUDA_SIMT_EMULATED_H_
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -75,6 +76,8 @@ inline uint32_t PackBF16(float low, float high) {
 
 inline uint16_t NarrowBF16(float x) { return FloatToBF16(x); }
 inline float WidenBF16(uint16_t x) { return BF16ToFloat(x); }
+
+inline uint32_t BitsOf(float x) { return std::bit_cast<uint32_t>(x); }
 
 inline float LoadPublished(const float* from) { return *from; }
 inline F4 LoadPublished4(const float* from) { return F4{{from[0], from[1], from[2], from[3]}}; }
