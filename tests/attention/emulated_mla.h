@@ -66,8 +66,17 @@ class EmulatedMla : public EmulatedStream<MlaBackend> {
     block.x = x;
     block.y = y;
     block.shared = shared;
-    form.store == MlaStore::kBF16 ? RunStore<MlaStore::kBF16>(form, call, block)
-                                  : RunStore<MlaStore::kI8>(form, call, block);
+    switch (form.store) {
+      case MlaStore::kBF16:
+        RunStore<MlaStore::kBF16>(form, call, block);
+        break;
+      case MlaStore::kI8:
+        RunStore<MlaStore::kI8>(form, call, block);
+        break;
+      case MlaStore::kE4M3:
+        RunStore<MlaStore::kE4M3>(form, call, block);
+        break;
+    }
     ::operator delete(shared, std::align_val_t(128));
   }
   template <MlaStore kStore>

@@ -30,7 +30,8 @@ struct Measurement {
   size_t rows;
   size_t tokens;
   uint32_t stages;
-  bool streams;  // from pinned memory, whatever fits
+  bool streams = false;  // from pinned memory, whatever fits
+  bool e4m3 = false;
 };
 
 constexpr size_t kMillion = size_t{1} << 20, kThousand = size_t{1} << 10;
@@ -38,6 +39,7 @@ constexpr Measurement kMeasurements[] = {
     {"decode_bf16_4m", CacheStore::kBF16, 1, 4 * kMillion, 2, false},
     {"decode_bf16_4m_three_stages", CacheStore::kBF16, 1, 4 * kMillion, 3, false},
     {"decode_int8_4m", CacheStore::kI8, 1, 4 * kMillion, 2, false},
+    {"decode_e4m3_4m", CacheStore::kBF16, 1, 4 * kMillion, 2, false, true},
     {"decode_bf16_16k", CacheStore::kBF16, 1, 16 * kThousand, 2, false},
     {"prompt_bf16_256k", CacheStore::kBF16, 16, 256 * kThousand, 2, false},
     {"decode_bf16_10h", CacheStore::kBF16, 1, size_t{36000} * 256, 2, false},
@@ -87,6 +89,7 @@ Result<double> MedianSeconds(const Measurement& m) {
   options.latent_stride = kDc;
   options.d_r = kDr;
   options.stages = m.stages;
+  options.e4m3 = m.e4m3;
   if (m.streams) options.memory_bytes = size_t{128} << 20;
   LV_ASSIGN_OR_RETURN(const auto mirror, MlaMirror::Make(backend, frames.runs, options));
   const size_t queries = m.rows * kHeads;
@@ -202,7 +205,8 @@ Result<double> MedianTokenSeconds() {
 
 void Print(const Measurement& m, double seconds) {
   const double tokens = static_cast<double>(m.tokens);
-  const double bytes = tokens * static_cast<double>(CacheStoreVectorBytes(m.store, kDc) + 2 * kDr);
+  const double bytes =
+      tokens * static_cast<double>(CacheStoreVectorBytes(m.e4m3 ? CacheStore::kI8 : m.store, kDc) + 2 * kDr);
   const double flop = 2.0 * static_cast<double>(m.rows * kHeads) * static_cast<double>(2 * kDc + kDr) * tokens;
   std::printf("%s_us %.3f us\n%s_tb_s %.4f TB/s\n%s_tflop_s %.2f TFLOP/s\n", m.name, seconds * 1e6, m.name,
               bytes / seconds * 1e-12, m.name, flop / seconds * 1e-12);

@@ -69,9 +69,17 @@ class CudaMla : public CudaStream<MlaBackend> {
 
   Status Sweep(const MlaForm& form, const MlaCall& call, uint32_t query_tiles) override {
     Use();
-    const cudaError_t error = form.store == MlaStore::kBF16 ? SweepOf<MlaStore::kBF16>(form, call, query_tiles)
-                                                            : SweepOf<MlaStore::kI8>(form, call, query_tiles);
-    return CudaCheck(error, "launching the sweep");
+    const auto sweep = [&] {
+      switch (form.store) {
+        case MlaStore::kBF16:
+          return SweepOf<MlaStore::kBF16>(form, call, query_tiles);
+        case MlaStore::kI8:
+          return SweepOf<MlaStore::kI8>(form, call, query_tiles);
+        default:
+          return SweepOf<MlaStore::kE4M3>(form, call, query_tiles);
+      }
+    };
+    return CudaCheck(sweep(), "launching the sweep");
   }
   Status Mass(const MlaMassCall& call) override {
     Use();

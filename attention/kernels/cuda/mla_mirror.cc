@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "attention/kernels/cuda/mla_fp8.h"
+#include "core/tensor/dtype.h"
 
 namespace longview {
 namespace {
@@ -29,10 +33,24 @@ constexpr size_t KeyWidth(size_t d_r) { return RoundUp(d_r, 32); }
 constexpr uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 
 MlaStore StoreOf(CacheStore store) { return store == CacheStore::kI8 ? MlaStore::kI8 : MlaStore::kBF16; }
+MlaStore StoreOf(const MlaMirrorOptions& options) { return options.e4m3 ? MlaStore::kE4M3 : StoreOf(options.store); }
+
+// The store that takes as much of a block's memory.
+CacheStore LaidOutAs(const MlaMirrorOptions& options) { return options.e4m3 ? CacheStore::kI8 : options.store; }
+
+// A latent of `count` numbers in E4M3; what it gives back brings the largest to the largest that there is.
+float NarrowToE4M3(const uint16_t* latent, size_t count, uint8_t* to) {
+  float largest = 0.0f;
+  for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(BF16ToFloat(latent[i])));
+  const float scale = largest / kE4M3Max;
+  if (!(scale > 0.0f)) return 0.0f;  // the page is zeros already
+  for (size_t i = 0; i < count; ++i) to[i] = FloatToE4M3(BF16ToFloat(latent[i]) / scale);
+  return scale;
+}
 
 // The build of the sweep that serves `queries`: the wide one where they are many and it fits.
-MlaForm FormOf(const MlaLimits& limits, CacheStore store, size_t d_c, size_t d_r, size_t queries, uint32_t stages) {
-  MlaForm form{StoreOf(store), static_cast<uint32_t>(d_c), queries > 16};
+MlaForm FormOf(const MlaLimits& limits, MlaStore store, size_t d_c, size_t d_r, size_t queries, uint32_t stages) {
+  MlaForm form{store, static_cast<uint32_t>(d_c), queries > 16};
   if (MlaSharedLayout(form, static_cast<uint32_t>(KeyWidth(d_r)), stages).bytes > limits.block_shared)
     form.wide = false;
   return form;
@@ -68,7 +86,7 @@ MlaMirror::MlaMirror(std::shared_ptr<MlaBackend> backend, const MlaMirrorOptions
     : backend_(std::move(backend)),
       options_(options),
       limits_(backend_->Limits()),
-      page_bytes_(MlaPageBytes(StoreOf(options.store), options.latent_stride, KeyWidth(options.d_r))),
+      page_bytes_(MlaPageBytes(StoreOf(options), options.latent_stride, KeyWidth(options.d_r))),
       work_(std::make_unique<Work>()) {}
 
 MlaMirror::~MlaMirror() {
@@ -107,8 +125,12 @@ Result<std::unique_ptr<MlaMirror>> MlaMirror::Make(std::shared_ptr<MlaBackend> b
     return InvalidArgument("mirror: " + std::to_string(options.latent_stride) + " numbers a latent with " +
                            std::to_string(options.stages) + " stages cannot be");
   }
+  if (options.e4m3 && options.store != CacheStore::kBF16) {
+    return InvalidArgument("mirror: E4M3 is made of latents in bf16, not in " +
+                           std::string(CacheStoreName(options.store)));
+  }
   std::unique_ptr<MlaMirror> mirror(new MlaMirror(std::move(backend), options));
-  LV_RETURN_IF_ERROR(Supports(mirror->limits_, options.store, 32, options.d_r));
+  LV_RETURN_IF_ERROR(Supports(mirror->limits_, LaidOutAs(options), 32, options.d_r));
   uint64_t tokens = 0;
   for (const CrossAttnRun& run : runs) {
     if (run.values != nullptr || (run.scales != nullptr) != (options.store == CacheStore::kI8)) {
@@ -163,7 +185,7 @@ Status MlaMirror::MakePages() {
 void MlaMirror::PackPage(std::span<const CrossAttnRun> runs, size_t* run, uint32_t* token, std::byte* page) const {
   std::memset(page, 0, page_bytes_);
   const size_t number = CacheStoreNumberBytes(options_.store);
-  const size_t row_bytes = options_.latent_stride * number;
+  const size_t row_bytes = options_.latent_stride * MlaNumberBytes(StoreOf(options_));
   const size_t key_bytes = options_.d_r * 2, key_stride = KeyWidth(options_.d_r) * 2;
   std::byte* keys = page + kMlaPageTokens * row_bytes;
   std::byte* scales = keys + kMlaPageTokens * key_stride;
@@ -173,7 +195,15 @@ void MlaMirror::PackPage(std::span<const CrossAttnRun> runs, size_t* run, uint32
     const auto* latents = static_cast<const std::byte*>(from.latents);
     const auto* from_keys = static_cast<const std::byte*>(from.keys);
     for (size_t i = 0; i < take; ++i) {
-      std::memcpy(page + (at + i) * row_bytes, latents + (*token + i) * from.latent_stride * number, from.d_c * number);
+      const std::byte* latent = latents + (*token + i) * from.latent_stride * number;
+      std::byte* to = page + (at + i) * row_bytes;
+      if (options_.e4m3) {
+        const float scale =
+            NarrowToE4M3(reinterpret_cast<const uint16_t*>(latent), from.d_c, reinterpret_cast<uint8_t*>(to));
+        std::memcpy(scales + (at + i) * sizeof(float), &scale, sizeof(float));
+      } else {
+        std::memcpy(to, latent, from.d_c * number);
+      }
       if (key_bytes > 0) {
         std::memcpy(keys + (at + i) * key_stride, from_keys + (*token + i) * key_bytes, key_bytes);
       }
@@ -243,7 +273,7 @@ Status MlaMirror::MakeSegments(uint32_t tile_tokens) {
 }
 
 Status MlaMirror::Check(const CrossAttnParams& params) const {
-  LV_RETURN_IF_ERROR(Supports(limits_, params.store, params.d_c, params.d_r));
+  LV_RETURN_IF_ERROR(Supports(limits_, options_.e4m3 ? LaidOutAs(options_) : params.store, params.d_c, params.d_r));
   if (params.store != options_.store || params.d_r != options_.d_r || params.d_c > options_.latent_stride) {
     return InvalidArgument("the mirrored cache holds " + std::to_string(options_.latent_stride) + " + " +
                            std::to_string(options_.d_r) + " numbers a token in " +
@@ -293,7 +323,7 @@ Result<double> MlaMirror::SecondsOf(const CrossAttnParams& params, size_t times)
 
 MlaMirror::Plan MlaMirror::MakePlan(const CrossAttnParams& params, size_t count) const {
   Plan plan;
-  plan.form = FormOf(limits_, params.store, params.d_c, params.d_r, count, options_.stages);
+  plan.form = FormOf(limits_, StoreOf(options_), params.d_c, params.d_r, count, options_.stages);
   plan.queries = static_cast<uint32_t>(count);
   plan.query_tiles = DivideUp(plan.queries, MlaRows(plan.form.d_c, plan.form.wide));
   plan.tiles = DivideUp(tokens_, MlaTileTokens(plan.form.d_c));

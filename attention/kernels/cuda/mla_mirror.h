@@ -21,7 +21,8 @@
 namespace longview {
 
 struct MlaMirrorOptions {
-  CacheStore store = CacheStore::kBF16;  // bf16 or int8
+  CacheStore store = CacheStore::kBF16;  // of the runs: bf16 or int8
+  bool e4m3 = false;                     // latents in bf16 become FP8 E4M3 with a factor a token: half the bytes
   size_t latent_stride = 128;            // numbers kept of a latent, the most that a call may use
   size_t d_r = 32;
   size_t memory_bytes = SIZE_MAX;  // of the device that the mirror may take at most; pages beyond it are streamed
@@ -51,6 +52,10 @@ class MlaMirror {
   Result<double> SecondsOf(const CrossAttnParams& params, size_t times);
 
   uint32_t tokens() const { return tokens_; }
+  // Memory that the cache takes, on the device or, where it streams, mostly pinned on the host.
+  size_t bytes() const { return pages_.bytes() + slots_.bytes(); }
+  // Of the device, as they were when the mirror was made.
+  const MlaLimits& limits() const { return limits_; }
   // Whether the pages stream from host memory.
   bool streams() const { return streams_; }
   // Calls that were replayed from a recording (a CUDA graph) rather than launched piece by piece.
