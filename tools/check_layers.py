@@ -37,7 +37,7 @@ TESTS = {
     "core": {"core"},
     "vision": UNITS["vision"],
     "attention": UNITS["attention"],
-    "gpu": UNITS["attention"],
+    "gpu": UNITS["attention"] | UNITS["vision"],
     "app": LIBRARY | {"app/cli", "app/gui"},
     "ui": LIBRARY | {"ui"},
     "support": LIBRARY,
@@ -73,8 +73,8 @@ def include_fault(path, included):
     target = pathlib.PurePath(included)
     unit, other = unit_of(path), unit_of(target)
     if other == "tests":
-        # A GPU runs the tests of the unit whose kernels it has.
-        shared = {"support", path.parts[1]} | ({"attention"} if path.parts[1] == "gpu" else set())
+        # A GPU runs the tests of the units whose kernels it has.
+        shared = {"support", path.parts[1]} | ({"attention", "vision"} if path.parts[1] == "gpu" else set())
         same = unit == "tests" and target.parts[1] in shared
         return None if same else f"only tests of the same folder may include {included}"
     if unit == "tests":

@@ -44,7 +44,7 @@ Result<Session::Parts> Engine::Impl::Parts(const JobContext& job) {
   LV_ASSIGN_OR_RETURN(parts.text, model.Text(job));
   parts.arena = &arena;
   parts.pool = &pool;
-  parts.device = device;
+  parts.mirrors = mirrors;
   return parts;
 }
 
@@ -54,14 +54,17 @@ Result<std::shared_ptr<const Session>> Engine::Impl::Load(std::vector<SessionVid
                                                           SessionRows rows, const JobContext& job) {
   std::string name =
       cache.mode + " " + cache.store + " " + LatentName(cache.latent) + " " + std::to_string(cache.groups);
+  bool lasts = true;
   for (size_t i = 0; i < videos.size(); ++i) {
     // A partial index is another one as it grows; one in memory has no name that lasts.
     name += "\n" + videos[i].name + "\t" + keys[i] + "\t" + std::to_string(videos[i].index->frames());
+    lasts = lasts && !videos[i].index->in_memory();
     if (videos[i].index->in_memory()) name += "\t" + std::to_string(reinterpret_cast<uintptr_t>(videos[i].index.get()));
   }
   std::unique_lock lock(session_mutex);
   if (session != nullptr && session_name == name) return session;
   LV_ASSIGN_OR_RETURN(Session::Parts parts, Parts(job));
+  if (lasts) parts.name = name;
   if (rows == SessionRows::kOnDemand) {
     lock.unlock();
     parts.rows = rows;

@@ -18,6 +18,7 @@
 #include "app/engine/model.h"
 #include "app/engine/paths.h"
 #include "app/engine/session.h"
+#include "attention/kernels/cuda/mirror_shelf.h"
 #include "core/backend/device.h"
 #include "core/base/arena.h"
 #include "core/base/thread_pool.h"
@@ -34,7 +35,9 @@ struct Engine::Impl {
         library_folder(LibraryFolder(given.library)),
         folders{AssetsFolder(given.assets), PartsFolder(given.models)},
         pool(given.threads),
-        model(folders, store, [this] { return library(); }),
+        mirrors(device.cuda ? std::make_shared<MirrorShelf>([this] { return OpenMlaBackend(device); }) : nullptr),
+        model(
+            folders, store, [this] { return library(); }, device),
         indexer({library_folder, &model, [this] { return library(); }, &pool,
                  [this](const std::string& text) { Warn(text); }}) {}
 
@@ -79,6 +82,8 @@ struct Engine::Impl {
   const ModelFolders folders;
   ThreadPool pool;
   Arena arena;  // of the latent caches
+  // Caches on the device, between questions; null where the processor attends to them.
+  const std::shared_ptr<MirrorShelf> mirrors;
 
   std::mutex library_mutex;
   bool library_opened = false;

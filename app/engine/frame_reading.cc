@@ -17,6 +17,9 @@ class EachItsOwn : public LayerHook {
  public:
   explicit EachItsOwn(std::span<const std::unique_ptr<CrossBlocks>> hooks) : hooks_(hooks) {}
 
+  bool ActsBefore(int layer) const override {
+    return std::any_of(hooks_.begin(), hooks_.end(), [layer](const auto& hook) { return hook->ActsBefore(layer); });
+  }
   Status BeforeLayer(int layer, float* h, size_t rows, size_t width) override {
     const size_t each = rows / hooks_.size();
     for (size_t i = 0; i < hooks_.size(); ++i) {

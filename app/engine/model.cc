@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/engine/fingerprint.h"
+#include "core/base/log.h"
 #include "core/io/json.h"
 #include "core/io/weights.h"
 
@@ -121,8 +122,8 @@ std::string WholeModelHash(const ModelConfig& config) {
   return ShortHash(IndexModelHash(config) + " text " + config.text.sha256);
 }
 
-Model::Model(ModelFolders folders, WeightStore store, std::function<Library*()> library)
-    : folders_(std::move(folders)), store_(store), library_(std::move(library)) {}
+Model::Model(ModelFolders folders, WeightStore store, std::function<Library*()> library, ComputeDevice device)
+    : folders_(std::move(folders)), store_(store), library_(std::move(library)), device_(std::move(device)) {}
 
 Result<std::shared_ptr<const ModelConfig>> Model::Config() {
   const std::scoped_lock lock(config_mutex_);
@@ -213,15 +214,27 @@ Status Model::RequirePart(const std::string& name, const ModelConfig& config, co
 Result<std::shared_ptr<const VitEncoder>> Model::Vit(const JobContext& job) {
   const std::scoped_lock lock(vit_mutex_);
   if (vit_ == nullptr) {
-    LV_ASSIGN_OR_RETURN(vit_, LoadVit(store_, job));
+    LV_ASSIGN_OR_RETURN(vit_, LoadVitFor(OpenDevice(), store_, job));
   }
   return vit_;
 }
 
 Result<std::shared_ptr<const VitEncoder>> Model::LoadVit(WeightStore store, const JobContext& job) {
+  return LoadVitFor(nullptr, store, job);
+}
+
+Result<std::shared_ptr<const VitEncoder>> Model::LoadVitFor(std::shared_ptr<GpuNet> device, WeightStore store,
+                                                            const JobContext& job) {
   LV_ASSIGN_OR_RETURN(const auto config, Config());
   LV_RETURN_IF_ERROR(RequirePart("vit", *config, config->vit, job));
-  return VitEncoder::Load(PathOf(*config, config->vit), config->vit_shape, store);
+  return VitEncoder::Load(PathOf(*config, config->vit), config->vit_shape, store, std::move(device));
+}
+
+std::shared_ptr<GpuNet> Model::OpenDevice() const {
+  auto net = OpenGpuNet(device_);
+  if (net.ok()) return std::move(net).value();
+  LogWarning("the model's networks stay with the processor: " + net.status().message());
+  return nullptr;
 }
 
 Result<TextPart> Model::Text(const JobContext& job) {
@@ -232,7 +245,7 @@ Result<TextPart> Model::Text(const JobContext& job) {
     const fs::path path = PathOf(*config, config->text);
     TextPart text;
     LV_ASSIGN_OR_RETURN(text.tokenizer, Tokenizer::Load(path));
-    LV_ASSIGN_OR_RETURN(text.decoder, TextDecoder::Load(path, store_));
+    LV_ASSIGN_OR_RETURN(text.decoder, TextDecoder::Load(path, store_, OpenDevice()));
     text_ = std::move(text);
   }
   return text_;

@@ -17,6 +17,8 @@
 #include "attention/bridge/bridge_weights.h"
 #include "attention/decoder/text_decoder.h"
 #include "attention/decoder/tokenizer.h"
+#include "core/backend/device.h"
+#include "core/backend/gpu_net.h"
 #include "core/base/progress.h"
 #include "core/base/status.h"
 #include "core/ops/linear.h"
@@ -64,7 +66,8 @@ struct TextPart {
 class Model {
  public:
   // `library` remembers hashes; it is asked for when one is needed, and may give null: then nothing is remembered.
-  Model(ModelFolders folders, WeightStore store, std::function<Library*()> library);
+  // Parts that can compute on `device` are loaded for it.
+  Model(ModelFolders folders, WeightStore store, std::function<Library*()> library, ComputeDevice device);
 
   Result<std::shared_ptr<const ModelConfig>> Config();
   // Every part's file with its state; reads files only where their stamp is new.
@@ -72,7 +75,7 @@ class Model {
 
   // Each is loaded at most once, after its SHA-256 was found right. kNotFound, kDamaged: the file and what to do.
   Result<std::shared_ptr<const VitEncoder>> Vit(const JobContext& job);
-  // The ViT with its weights in `store`, loaded anew: for measurements.
+  // The ViT with its weights in `store` on the processor, loaded anew: for measurements.
   Result<std::shared_ptr<const VitEncoder>> LoadVit(WeightStore store, const JobContext& job);
   Result<TextPart> Text(const JobContext& job);
   Result<std::shared_ptr<const BridgeWeights>> Bridge(const JobContext& job);
@@ -81,11 +84,16 @@ class Model {
   std::filesystem::path PathOf(const ModelConfig& config, const PartConfig& part) const;
   PartStatus CheckPart(std::string name, const std::filesystem::path& path, const PartConfig& part,
                        const JobContext& job);
+  Result<std::shared_ptr<const VitEncoder>> LoadVitFor(std::shared_ptr<GpuNet> device, WeightStore store,
+                                                       const JobContext& job);
+  // For one part; null, and said in the log, where the device cannot be used.
+  std::shared_ptr<GpuNet> OpenDevice() const;
   Status RequirePart(const std::string& name, const ModelConfig& config, const PartConfig& part, const JobContext& job);
 
   const ModelFolders folders_;
   const WeightStore store_;
   const std::function<Library*()> library_;
+  const ComputeDevice device_;
   std::mutex config_mutex_, vit_mutex_, text_mutex_, bridge_mutex_;
   std::shared_ptr<const ModelConfig> config_;
   std::shared_ptr<const VitEncoder> vit_;

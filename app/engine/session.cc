@@ -6,11 +6,16 @@
 #include <utility>
 
 #include "attention/bridge/caption_head.h"
-#include "attention/kernels/cuda/mla_backend.h"
-#include "core/base/log.h"
 #include "core/tensor/dtype.h"
 
 namespace longview {
+namespace {
+
+// Fewer tokens than this are attended to sooner by the processor than they are on a device: expected, for each layer
+// then takes it some ten microseconds.
+constexpr size_t kMirrorTokens = 4096;
+
+}  // namespace
 
 double AwayFrom(const SessionFrame& frame, double time_s) {
   if (time_s < frame.start) return frame.start - time_s;
@@ -193,12 +198,12 @@ Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> fra
   std::vector<size_t> layer_cuts = std::move(options.form.layer_cuts);
   options.form = plan_.form;
   if (!layer_cuts.empty()) options.form.layer_cuts = std::move(layer_cuts);
-  // A hook is one thread's, and so is what stands behind its device.
-  auto device = OpenMlaBackend(parts_.device);
-  if (device.ok()) {
-    options.device = std::move(device).value();
-  } else {
-    LogWarning(device.status().message() + "; attention stays with the processor");
+  if (view.tokens >= kMirrorTokens) {
+    options.mirrors = parts_.mirrors;
+    if (!parts_.name.empty()) {
+      options.mirror_key = parts_.name + "\n";
+      options.mirror_key.append(reinterpret_cast<const char*>(frames.data()), frames.size_bytes());
+    }
   }
   return CrossBlocks::Make(parts_.bridge, std::move(view), options, pool);
 }

@@ -21,8 +21,8 @@
 #include "app/engine/video_index.h"
 #include "attention/bridge/bridge_weights.h"
 #include "attention/bridge/cross_blocks.h"
+#include "attention/kernels/cuda/mirror_shelf.h"
 #include "attention/mla/frame_cache.h"
-#include "core/backend/device.h"
 #include "core/base/arena.h"
 #include "core/base/thread_pool.h"
 
@@ -60,8 +60,12 @@ class Session {
     TextPart text;
     Arena* arena = nullptr;      // of the caches; outlives the session
     ThreadPool* pool = nullptr;  // used while loading; may be null
-    ComputeDevice device;        // where latents are attended to
-    StatesSource states;         // asked by mode states alone
+    // Where latents are attended to if they are many; null: on the processor.
+    std::shared_ptr<MirrorShelf> mirrors;
+    // What the session's rows depend on, so that mirrors are kept between sessions of one name; empty: for this one
+    // alone.
+    std::string name;
+    StatesSource states;  // asked by mode states alone
     SessionRows rows = SessionRows::kAll;
   };
 

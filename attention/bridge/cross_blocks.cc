@@ -45,7 +45,7 @@ struct CrossBlocks::Impl {
   ThreadPool* pool = nullptr;
   std::vector<double> evidence;       // [frames]: sums over layers and rows
   double rows_seen = 0.0;             // rows x layers that were summed
-  std::unique_ptr<MlaMirror> mirror;  // of the view, where a device attends to it
+  std::shared_ptr<MlaMirror> mirror;  // of the view, where a device attends to it
   std::vector<CrossAttnRun> runs;     // of the vectors named by run_keys and run_values
   size_t run_keys = SIZE_MAX, run_values = SIZE_MAX;
   // Scratch of one call, kept because decoding calls once a layer and token.
@@ -71,24 +71,28 @@ size_t CrossBlocks::Impl::CutOf(size_t layer) const {
   return form.latent == 0 ? weights->config.d_c : form.latent;
 }
 
-// The view on options.device, or why it is not there.
+// The view on a device, or why it is not there.
 Status CrossBlocks::Impl::MakeMirror() {
   const BridgeConfig& c = weights->config;
   if (options.reference || options.form.mode != CacheMode::kMla) {
     return Unsupported("a device attends to latents that all layers share, not to mode " +
                        std::string(CacheModeName(options.form.mode)));
   }
-  const MlaLimits limits = options.device->Limits();
-  for (size_t layer = 0; layer < weights->cross.size(); ++layer) {
-    LV_RETURN_IF_ERROR(MlaMirror::Supports(limits, view.shape.store, CutOf(layer), c.d_r));
-  }
-  MlaMirrorOptions wanted;
-  wanted.store = view.shape.store;
-  wanted.latent_stride = view.shape.vectors[0];
-  wanted.d_r = c.d_r;
-  const std::vector<CrossAttnRun> all = view.Runs();
-  LV_ASSIGN_OR_RETURN(mirror, MlaMirror::Make(options.device, all, wanted));
-  LogDebug("attention on " + limits.name + (mirror->streams() ? ": the cache streams from host memory" : ""));
+  const auto make = [&](std::shared_ptr<MlaBackend> backend) -> Result<std::unique_ptr<MlaMirror>> {
+    const MlaLimits limits = backend->Limits();
+    for (size_t layer = 0; layer < weights->cross.size(); ++layer) {
+      LV_RETURN_IF_ERROR(MlaMirror::Supports(limits, view.shape.store, CutOf(layer), c.d_r));
+    }
+    MlaMirrorOptions wanted;
+    wanted.store = view.shape.store;
+    wanted.latent_stride = view.shape.vectors[0];
+    wanted.d_r = c.d_r;
+    const std::vector<CrossAttnRun> all = view.Runs();
+    LV_ASSIGN_OR_RETURN(auto made, MlaMirror::Make(std::move(backend), all, wanted));
+    LogDebug("attention on " + limits.name + (made->streams() ? ": the cache streams from host memory" : ""));
+    return made;
+  };
+  LV_ASSIGN_OR_RETURN(mirror, options.mirrors->Get(options.mirror_key, make));
   return Status::Ok();
 }
 
@@ -259,12 +263,18 @@ Result<std::unique_ptr<CrossBlocks>> CrossBlocks::Make(std::shared_ptr<const Bri
   impl->view = std::move(view);
   impl->options = options;
   impl->pool = pool;
-  if (options.device != nullptr && impl->view.tokens > 0) {
+  if (options.mirrors != nullptr && impl->view.tokens > 0) {
     if (const Status status = impl->MakeMirror(); !status.ok()) {
       LogInfo("attention stays with the processor: " + status.message());
     }
   }
   return std::unique_ptr<CrossBlocks>(new CrossBlocks(std::move(impl)));
+}
+
+bool CrossBlocks::ActsBefore(int layer) const {
+  const auto& cross = impl_->weights->cross;
+  return impl_->view.tokens > 0 &&
+         std::any_of(cross.begin(), cross.end(), [&](const CrossLayerWeights& w) { return w.layer == layer; });
 }
 
 Status CrossBlocks::BeforeLayer(int layer, float* h, size_t rows, size_t width) {

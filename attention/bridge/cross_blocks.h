@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "attention/bridge/bridge_weights.h"
 #include "attention/bridge/cache_form.h"
 #include "attention/decoder/layer_hook.h"
 #include "attention/kernels/cross_attn.h"
-#include "attention/kernels/cuda/mla_backend.h"
+#include "attention/kernels/cuda/mirror_shelf.h"
 #include "attention/mla/cache_mode.h"
 #include "attention/mla/frame_cache.h"
 #include "core/base/status.h"
@@ -25,9 +26,11 @@ struct CrossBlocksOptions {
   // so that it exists at any length. What every form is held against; slow.
   bool reference = false;
   CrossAttnKernel kernel = CrossAttnKernel::kAuto;
-  // Where latents are attended to, for this hook alone; null: the processor. It takes a copy of the view. A form that
-  // it has no kernel for, or a view that it has no memory for, stays with the processor; the log says why.
-  std::shared_ptr<MlaBackend> device;
+  // Where a copy of the view on a device comes from; null: the processor attends to it. A form that the device has no
+  // kernel for, or a view that it has no memory for, stays with the processor; the log says why. `mirror_key` names the
+  // view's latents, see MirrorShelf.
+  std::shared_ptr<MirrorShelf> mirrors;
+  std::string mirror_key;
   double question_time_s = 0.0;  // t_q: the time that the question names, 0 where it names none
   bool collect_evidence = true;  // costs a few per cent of the sweep
 };
@@ -41,6 +44,8 @@ class CrossBlocks : public LayerHook {
   static Result<std::unique_ptr<CrossBlocks>> Make(std::shared_ptr<const BridgeWeights> weights, CacheView view,
                                                    const CrossBlocksOptions& options, ThreadPool* pool);
   ~CrossBlocks() override;
+
+  bool ActsBefore(int layer) const override;
 
   // Adds the block that stands before `layer`, if one does: h += o(attention), h += mlp(h). With an empty view nothing
   // acts.

@@ -10,6 +10,13 @@ KvCache KvCache::Clone(size_t length) const {
   copy.layers_ = layers_;
   copy.kv_width_ = kv_width_;
   copy.length_ = std::min(length, length_);
+  copy.lost_ = lost_;
+  if (rows_ != nullptr) {
+    copy.rows_ = rows_->Clone(copy.length_);
+    copy.lost_ = copy.rows_ == nullptr;
+    return copy;
+  }
+  if (lost_) return copy;
   copy.capacity_ = copy.length_;
   const size_t count = copy.length_ * kv_width_;
   for (size_t i = 0; i < layers_; ++i) {
@@ -22,7 +29,7 @@ KvCache KvCache::Clone(size_t length) const {
 void KvCache::Truncate(size_t length) { length_ = std::min(length_, length); }
 
 size_t KvCache::bytes() const {
-  size_t total = 0;
+  size_t total = rows_ == nullptr ? 0 : rows_->bytes();
   for (const auto& rows : keys_) total += rows.capacity() * sizeof(float);
   for (const auto& rows : values_) total += rows.capacity() * sizeof(float);
   return total;

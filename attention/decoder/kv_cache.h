@@ -3,9 +3,20 @@
 #define LONGVIEW_ATTENTION_DECODER_KV_CACHE_H_
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 namespace longview {
+
+// The keys and values of a conversation whose decoder runs on a device.
+class KvRows {
+ public:
+  virtual ~KvRows() = default;
+  // A copy of the first `length` tokens; null where the device has no memory for it.
+  virtual std::unique_ptr<KvRows> Clone(size_t length) const = 0;
+  // Bytes allocated.
+  virtual size_t bytes() const = 0;
+};
 
 // Starts empty and takes the shape of the decoder that first writes to it. Grows as tokens come. Not thread-safe.
 class KvCache {
@@ -16,7 +27,8 @@ class KvCache {
   KvCache(const KvCache&) = delete;
   KvCache& operator=(const KvCache&) = delete;
 
-  // A copy of the first min(length, length()) tokens: the price is theirs, so it has a name.
+  // A copy of the first min(length, length()) tokens: the price is theirs, so it has a name. Where a device has no
+  // memory for them, reading on from the copy is kResource.
   KvCache Clone(size_t length = static_cast<size_t>(-1)) const;
 
   // Tokens held.
@@ -27,6 +39,7 @@ class KvCache {
   size_t bytes() const;
 
  private:
+  friend class GpuDecoder;
   friend class TextDecoder;
   // Room for `length` tokens in every layer.
   void Reserve(size_t length);
@@ -37,6 +50,8 @@ class KvCache {
   size_t capacity_ = 0;
   std::vector<std::vector<float>> keys_;    // [layers][capacity, kv_width], RoPE applied
   std::vector<std::vector<float>> values_;  // [layers][capacity, kv_width]
+  std::unique_ptr<KvRows> rows_;            // instead of both, where the decoder runs on a device
+  bool lost_ = false;                       // a copy for which there was no memory
 };
 
 }  // namespace longview

@@ -13,6 +13,9 @@ class LayerHook {
  public:
   virtual ~LayerHook() = default;
 
+  // Whether BeforeLayer does anything at `layer`: a decoder on a device then need not stop there.
+  virtual bool ActsBefore(int /*layer*/) const { return true; }
+
   // Before decoder layer `layer` (0-based) reads it, may add to the residual stream `h` [rows, width] (row-major,
   // dense), the rows of the current call that lie at or after the position from which cross-attention acts (TextDecoder
   // leaves earlier rows out). A failure ends the forward pass.

@@ -68,4 +68,11 @@ void StackedLinear::Forward(const float* x, size_t x_stride, size_t rows, float*
   }
 }
 
+void StackedLinear::CopyRow(size_t index, float* out) const {
+  for (const Linear& part : parts_) {
+    if (index < part.out()) return part.CopyRow(index, out);
+    index -= part.out();
+  }
+}
+
 }  // namespace longview

@@ -31,6 +31,8 @@ class StackedLinear {
   size_t bytes() const;
   // y[rows, out()] from x[rows, in]; strides in floats.
   void Forward(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
+  // Row `index` of the parts one below the other, as float, into out[in].
+  void CopyRow(size_t index, float* out) const;
 
  private:
   std::vector<Linear> parts_;

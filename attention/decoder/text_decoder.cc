@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attention/decoder/decoder_layer.h"
+#include "attention/decoder/gpu_decoder.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sdpa.h"
 
@@ -77,6 +78,9 @@ Status TextDecoder::CheckCall(const ForwardCall& call, const KvCache& cache) con
     return InvalidArgument("the text decoder cannot read " + std::to_string(call.tokens.size()) + " tokens as " +
                            std::to_string(call.branches) + " branches");
   }
+  if (call.sampler != nullptr && (call.logits != ForwardCall::Logits::kLast || call.branches != 1)) {
+    return InvalidArgument("a token is drawn from the last logits, which were not asked for");
+  }
   for (const int32_t token : call.tokens) {
     if (token < 0 || static_cast<size_t>(token) >= config_.vocabulary) {
       return InvalidArgument("token " + std::to_string(token) + " is outside the vocabulary of " +
@@ -87,6 +91,7 @@ Status TextDecoder::CheckCall(const ForwardCall& call, const KvCache& cache) con
       (cache.layers_ != config_.layers || cache.kv_width_ != config_.kv_heads * config_.head_dim)) {
     return InvalidArgument("the conversation's cache belongs to another model");
   }
+  if (cache.lost_) return ResourceError("the device had no memory for a copy of the conversation");
   const size_t added = call.tokens.size() / call.branches;
   if (added > config_.context || cache.length() > config_.context - added) {
     return OutOfRange("the conversation would be " + std::to_string(cache.length() + added) +
@@ -117,6 +122,7 @@ Result<ForwardResult> TextDecoder::Run(const ForwardCall& call, size_t end_layer
   LV_RETURN_IF_ERROR(CheckCall(call, *cache));
   cache->layers_ = config_.layers;
   cache->kv_width_ = config_.kv_heads * config_.head_dim;
+  if (gpu_ != nullptr) return gpu_->Run(call, end_layer, cache);
   const size_t before = cache->length();
   cache->Reserve(before + call.tokens.size());
   Scratch scratch(config_, std::min(call.tokens.size(), kChunkRows));
@@ -139,6 +145,10 @@ Result<ForwardResult> TextDecoder::Run(const ForwardCall& call, size_t end_layer
       }
       AppendLogits(scratch.hidden.data(), call.branches, &scratch, &result.logits, pool);
     }
+  }
+  if (call.sampler != nullptr && !result.logits.empty()) {
+    result.token = call.sampler->Sample(result.logits, call.seen);
+    result.logits.clear();
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// TextDecoder: a llama-type language model (SmolLM2-135M-Instruct) on the CPU, read from a GGUF file.
+// TextDecoder: a llama-type language model (SmolLM2-135M-Instruct) on the processor or a GPU, read from a GGUF file.
 #ifndef LONGVIEW_ATTENTION_DECODER_TEXT_DECODER_H_
 #define LONGVIEW_ATTENTION_DECODER_TEXT_DECODER_H_
 
@@ -12,6 +12,8 @@
 
 #include "attention/decoder/kv_cache.h"
 #include "attention/decoder/layer_hook.h"
+#include "attention/decoder/token_sampler.h"
+#include "core/backend/gpu_net.h"
 #include "core/base/status.h"
 #include "core/base/thread_pool.h"
 #include "core/ops/linear.h"
@@ -19,7 +21,9 @@
 
 namespace longview {
 
+class GpuDecoder;
 struct DecoderLayer;
+struct TextSource;
 
 // Read from the file's metadata (llama.*) and checked against its tensors.
 struct TextDecoderConfig {
@@ -46,6 +50,9 @@ struct ForwardCall {
   LayerHook* hook = nullptr;
   size_t hook_from = 0;
   Logits logits = Logits::kLast;  // kAll takes tokens * vocabulary floats
+  // Not null, with kLast: chooses the next token, where the logits are; they are not given. `seen` as Sample's.
+  TokenSampler* sampler = nullptr;
+  std::span<const int32_t> seen = {};
   // In [0, layers]: also give the hidden states that enter this layer (`layers`: that leave the last, before the final
   // norm), before the hook acts on them. -1: none.
   int capture_layer = -1;
@@ -67,13 +74,17 @@ struct ForwardCall {
 struct ForwardResult {
   std::vector<float> logits;    // [branches or tokens, vocabulary], or empty
   std::vector<float> captured;  // [tokens, width], or empty
+  int32_t token = -1;           // that the sampler chose
 };
 
 // Immutable after Load; Forward may be called from several threads at once, each with its own cache, hook and pool.
 class TextDecoder {
  public:
-  // Reads `path`; nothing of the file is needed afterwards. Failures name the file and the key or tensor.
-  static Result<std::shared_ptr<const TextDecoder>> Load(const std::filesystem::path& path, WeightStore store);
+  // Reads `path`; nothing of the file is needed afterwards. Failures name the file and the key or tensor. With `device`
+  // the layers run there, in bf16, one call at a time; where it cannot take them the processor does, and the log says
+  // why.
+  static Result<std::shared_ptr<const TextDecoder>> Load(const std::filesystem::path& path, WeightStore store,
+                                                         std::shared_ptr<GpuNet> device = nullptr);
   ~TextDecoder();
 
   const TextDecoderConfig& config() const { return config_; }
@@ -82,7 +93,8 @@ class TextDecoder {
 
   // Reads call.tokens and appends them to `cache` (not where they branch). After a failure the cache holds what it held
   // before. kOutOfRange where the conversation would grow beyond config().context; kInvalidArgument for a token outside
-  // the vocabulary or a cache of another model; otherwise the hook's own failure.
+  // the vocabulary or a cache of another model; kResource for a cache that a device had no memory for; otherwise the
+  // hook's or the device's own failure.
   Result<ForwardResult> Forward(const ForwardCall& call, KvCache* cache, ThreadPool* pool) const;
 
   // The hidden states [tokens, width] that enter `layer` (0..layers) when `tokens` follow on `cache`, which stays as it
@@ -94,6 +106,8 @@ class TextDecoder {
   struct Scratch;
   TextDecoder();
   Status LoadWeights(const std::filesystem::path& path, WeightStore store);
+  // The weights as a device takes them; only as long as this decoder lives.
+  TextSource Source() const;
   Status CheckCall(const ForwardCall& call, const KvCache& cache) const;
   // Reads call.tokens through layers [0, end_layer); logits only where those are all.
   Result<ForwardResult> Run(const ForwardCall& call, size_t end_layer, KvCache* cache, ThreadPool* pool) const;
@@ -113,6 +127,7 @@ class TextDecoder {
   bool tied_ = true;
   std::vector<float> output_norm_;
   RopeTable rope_;
+  std::unique_ptr<GpuDecoder> gpu_;  // null: the processor's
 };
 
 }  // namespace longview

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "attention/decoder/decoder_layer.h"
+#include "attention/decoder/gpu_decoder.h"
 #include "attention/decoder/text_decoder.h"
+#include "core/base/log.h"
 #include "core/io/gguf.h"
 
 namespace longview {
@@ -123,10 +125,37 @@ Status ReadDecoderLayer(TensorReader* reader, const TextDecoderConfig& c, size_t
 
 }  // namespace
 
-Result<std::shared_ptr<const TextDecoder>> TextDecoder::Load(const std::filesystem::path& path, WeightStore store) {
+Result<std::shared_ptr<const TextDecoder>> TextDecoder::Load(const std::filesystem::path& path, WeightStore store,
+                                                             std::shared_ptr<GpuNet> device) {
   auto decoder = std::shared_ptr<TextDecoder>(new TextDecoder());
   LV_RETURN_IF_ERROR(decoder->LoadWeights(path, store));
+  if (device == nullptr) return std::shared_ptr<const TextDecoder>(std::move(decoder));
+  const std::string name = device->Name();
+  auto gpu = GpuDecoder::Make(std::move(device), decoder->config_, decoder->Source());
+  if (gpu.ok()) {
+    LogDebug("the text decoder runs on " + name);
+    decoder->gpu_ = std::move(gpu).value();
+  } else {
+    LogInfo("the text decoder stays with the processor: " + gpu.status().message());
+  }
   return std::shared_ptr<const TextDecoder>(std::move(decoder));
+}
+
+TextSource TextDecoder::Source() const {
+  TextSource source;
+  const auto rows_of = [](const auto& matrix, size_t in) {
+    return TextMatrix{matrix.out(), in, [&matrix](size_t row, float* to) { matrix.CopyRow(row, to); }};
+  };
+  for (const DecoderLayer& layer : layers_) {
+    source.layers.push_back({layer.attention_norm, layer.ffn_norm, rows_of(layer.qkv, config_.width),
+                             rows_of(layer.attention_out, config_.width), rows_of(layer.gate_up, config_.width),
+                             rows_of(layer.ffn_down, config_.ffn)});
+  }
+  source.embedding = rows_of(embedding_, config_.width);
+  if (!tied_) source.output = rows_of(output_, config_.width);
+  source.output_norm = output_norm_;
+  source.rope = &rope_;
+  return source;
 }
 
 Status TextDecoder::LoadWeights(const std::filesystem::path& path, WeightStore store) {

@@ -33,6 +33,9 @@ Result<Generation> Generate(const TextDecoder& decoder, const Tokenizer& tokeniz
                    .stop = options.stop};
   int32_t token = 0;
   while (true) {
+    const bool shown = generation.tokens.empty() && options.on_first_logits;
+    call.sampler = shown ? nullptr : &sampler;
+    call.seen = generation.tokens;
     Result<ForwardResult> step = decoder.Forward(call, cache, pool);
     if (!step.ok()) {
       if (!(step.status().code() == StatusCode::kCancelled && options.stop.stop_requested())) return step.status();
@@ -43,8 +46,8 @@ Result<Generation> Generate(const TextDecoder& decoder, const Tokenizer& tokeniz
       generation.end = Generation::End::kMaxTokens;
       break;
     }
-    if (generation.tokens.empty() && options.on_first_logits) options.on_first_logits(step->logits);
-    token = sampler.Sample(step->logits, generation.tokens);
+    if (shown) options.on_first_logits(step->logits);
+    token = shown ? sampler.Sample(step->logits, generation.tokens) : step->token;
     if (std::find(stops.begin(), stops.end(), token) != stops.end()) {
       generation.end = Generation::End::kStopToken;
       break;

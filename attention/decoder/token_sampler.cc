@@ -17,9 +17,6 @@ int32_t ArgMax(std::span<const float> logits) {
   return static_cast<int32_t>(best);
 }
 
-// A number in [0, 1) from the top 53 bits: the same on every standard library, unlike std::uniform_real_distribution.
-double UnitDraw(std::mt19937_64* random) { return static_cast<double>((*random)() >> 11) * 0x1.0p-53; }
-
 }  // namespace
 
 Result<TokenSampler> TokenSampler::Make(const SamplerOptions& options) {
@@ -35,6 +32,9 @@ Result<TokenSampler> TokenSampler::Make(const SamplerOptions& options) {
   }
   return TokenSampler(options);
 }
+
+// From the top 53 bits: the same on every standard library, unlike std::uniform_real_distribution.
+double TokenSampler::Draw() { return static_cast<double>(random_() >> 11) * 0x1.0p-53; }
 
 int32_t TokenSampler::Sample(std::span<float> logits, std::span<const int32_t> seen) {
   if (options_.repetition_penalty > 1.0f) {
@@ -69,7 +69,7 @@ int32_t TokenSampler::Sample(std::span<float> logits, std::span<const int32_t> s
   size_t count = 0;
   while (count < order_.size() && (count == 0 || kept < options_.top_p * total)) kept += weight(order_[count++]);
 
-  double draw = UnitDraw(&random_) * kept;
+  double draw = Draw() * kept;
   for (size_t i = 0; i < count; ++i) {
     draw -= weight(order_[i]);
     if (draw < 0.0) return order_[i];

@@ -29,6 +29,10 @@ class TokenSampler {
   // in any order, ids outside the vocabulary ignored. Of equal logits the lower id wins; NaN counts as impossible.
   int32_t Sample(std::span<float> logits, std::span<const int32_t> seen);
 
+  // For a device that does the same: what it does it by, and the number in [0, 1) that Sample would draw next.
+  const SamplerOptions& options() const { return options_; }
+  double Draw();
+
  private:
   explicit TokenSampler(const SamplerOptions& options) : options_(options), random_(options.seed) {}
   SamplerOptions options_;

@@ -234,6 +234,8 @@ void Linear::Forward(const float* x, size_t x_stride, size_t rows, float* y, siz
   }
 }
 
+std::vector<float> Linear::bias() const { return data_ == nullptr ? std::vector<float>() : data_->bias; }
+
 void Linear::CopyRow(size_t index, float* out) const {
   LV_CHECK_LT(index, out_);
   if (data_->dtype == DType::kI8) {

@@ -40,6 +40,9 @@ class Linear {
   // to bf16 there.
   void Forward(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
 
+  // The bias b [out], or nothing.
+  std::vector<float> bias() const;
+
   // Row `index` of W as float, into out[in]: the embedding look-up.
   void CopyRow(size_t index, float* out) const;
 

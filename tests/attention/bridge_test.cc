@@ -260,7 +260,8 @@ TEST_F(BridgeTest, ADeviceGivesTheProcessorsAnswer) {
       const CacheView view = Cached(options.form);
       const auto processor = Blocks(view, options);
       const auto backend = std::make_shared<test::EmulatedMla>(test::TestLimits());
-      options.device = backend;
+      options.mirrors = std::make_shared<MirrorShelf>(
+          [backend]() -> Result<std::shared_ptr<MlaBackend>> { return std::shared_ptr<MlaBackend>(backend); });
       const auto device = Blocks(view, options);
       const std::vector<float> expected = Through(processor.get());
       const Difference d = Compare(Through(device.get()), expected);

@@ -1,55 +1,29 @@
-// A backend whose device is this process: the kernels' own bodies with blocks and threads emulated. Work is put off
-// until it is waited for, device memory begins as NaN where nothing promised zeros, and a slot is spoilt as soon as a
-// copy into it may begin: what a device might do at the worst moment happens here every time.
+// MlaBackend on an emulated device. Shared memory begins as NaN, and a slot is spoilt as soon as a copy into it may
+// begin: what a device might do at the worst moment happens here every time.
 #ifndef LONGVIEW_TESTS_ATTENTION_EMULATED_MLA_H_
 #define LONGVIEW_TESTS_ATTENTION_EMULATED_MLA_H_
 
 #include <cstring>
 #include <functional>
 #include <map>
-#include <memory>
 #include <new>
-#include <utility>
-#include <vector>
 
 #include "attention/kernels/cuda/mla_backend.h"
 #include "attention/kernels/cuda/mla_block.h"
+#include "tests/support/emulated_stream.h"
 
 namespace longview::test {
 
-class EmulatedMla : public MlaBackend {
+class EmulatedMla : public EmulatedStream<MlaBackend> {
  public:
-  explicit EmulatedMla(const MlaLimits& limits) : limits_(limits) {}
-  ~EmulatedMla() override {
-    for (const auto& [p, bytes] : memory_) ::operator delete(p, std::align_val_t(256));
-  }
+  explicit EmulatedMla(const MlaLimits& limits) : EmulatedStream(limits.free_bytes), limits_(limits) {}
 
   // What a test may look at.
   size_t sweeps = 0;       // launches
   size_t blocks = 0;       // of all sweeps
   size_t wide_sweeps = 0;  // launches of the wide build
-  size_t live() const { return memory_.size(); }
 
   MlaLimits Limits() const override { return limits_; }
-
-  Result<void*> Allocate(Memory memory, size_t bytes) override {
-    if (memory == Memory::kDevice && taken_ + bytes > limits_.free_bytes) {
-      return ResourceError("the emulated device has no more memory");
-    }
-    void* p = ::operator new(bytes, std::align_val_t(256));
-    std::memset(p, 0, bytes);
-    if (memory == Memory::kDevice) taken_ += bytes;
-    memory_[p] = bytes;
-    return p;
-  }
-  void Free(Memory memory, void* p) override {
-    if (memory == Memory::kDevice) taken_ -= memory_.at(p);
-    memory_.erase(p);
-    ::operator delete(p, std::align_val_t(256));
-  }
-
-  Status Upload(void* device, const void* pinned, size_t bytes) override { return Copy(device, pinned, bytes); }
-  Status Download(void* pinned, const void* device, size_t bytes) override { return Copy(pinned, device, bytes); }
 
   Status UploadSlot(int slot, void* device, const void* pinned, size_t bytes) override {
     return Later([this, slot, device, pinned, bytes] {
@@ -83,39 +57,7 @@ class EmulatedMla : public MlaBackend {
     });
   }
 
-  Result<std::unique_ptr<MlaRecording>> Record(const std::function<Status()>& launches) override {
-    auto recording = std::make_unique<Recording>();
-    target_ = &recording->work;
-    const Status status = launches();
-    target_ = &queue_;
-    LV_RETURN_IF_ERROR(status);
-    return std::unique_ptr<MlaRecording>(std::move(recording));
-  }
-  Status Replay(const MlaRecording& recording) override {
-    const auto& work = static_cast<const Recording&>(recording).work;
-    queue_.insert(queue_.end(), work.begin(), work.end());
-    return Status::Ok();
-  }
-
-  Status Finish() override {
-    for (const auto& work : std::exchange(queue_, {})) work();
-    return Status::Ok();
-  }
-
  private:
-  using Work = std::vector<std::function<void()>>;
-  struct Recording : MlaRecording {
-    Work work;
-  };
-
-  Status Later(std::function<void()> work) {
-    target_->push_back(std::move(work));
-    return Status::Ok();
-  }
-  Status Copy(void* to, const void* from, size_t bytes) {
-    return Later([to, from, bytes] { std::memcpy(to, from, bytes); });
-  }
-
   void RunBlock(const MlaForm& form, const MlaCall& call, uint32_t x, uint32_t y) {
     const uint32_t bytes = MlaSharedLayout(form, call.d_r, call.stages).bytes;
     auto* shared = static_cast<unsigned char*>(::operator new(bytes, std::align_val_t(128)));
@@ -124,8 +66,17 @@ class EmulatedMla : public MlaBackend {
     block.x = x;
     block.y = y;
     block.shared = shared;
-    form.store == MlaStore::kBF16 ? RunStore<MlaStore::kBF16>(form, call, block)
-                                  : RunStore<MlaStore::kI8>(form, call, block);
+    switch (form.store) {
+      case MlaStore::kBF16:
+        RunStore<MlaStore::kBF16>(form, call, block);
+        break;
+      case MlaStore::kI8:
+        RunStore<MlaStore::kI8>(form, call, block);
+        break;
+      case MlaStore::kE4M3:
+        RunStore<MlaStore::kE4M3>(form, call, block);
+        break;
+    }
     ::operator delete(shared, std::align_val_t(128));
   }
   template <MlaStore kStore>
@@ -148,10 +99,6 @@ class EmulatedMla : public MlaBackend {
   }
 
   const MlaLimits limits_;
-  size_t taken_ = 0;
-  std::map<void*, size_t> memory_;
-  Work queue_;
-  Work* target_ = &queue_;
   std::map<int, std::function<void()>> slot_copies_;
 };
 

@@ -1,11 +1,14 @@
 // Attention on a device against the reference in double, on the backend that this program is linked with.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "attention/kernels/cuda/mla_fp8.h"
+#include "core/tensor/dtype.h"
 #include "tests/attention/mla_parity.h"
 
 namespace longview::test {
@@ -34,6 +37,78 @@ TEST_F(MlaDevice, AgreesWithTheReferenceInEverySizeAndStore) {
       }
     }
   }
+}
+
+// Numbers that E4M3 holds exactly, so that the reference knows them: each token's largest becomes 1.75 times a power of
+// two, which makes the factor one.
+void SnapToE4M3(Problem* p) {
+  for (size_t r = 0; r < p->runs.size(); ++r) {
+    auto* numbers = reinterpret_cast<uint16_t*>(const_cast<void*>(p->runs[r].latents));
+    for (size_t t = 0; t < p->runs[r].tokens; ++t, numbers += p->stride) {
+      size_t largest = 0;
+      for (size_t i = 0; i < p->d_c; ++i) {
+        if (std::abs(BF16ToFloat(numbers[i])) > std::abs(BF16ToFloat(numbers[largest]))) largest = i;
+      }
+      const float scale = std::exp2(std::floor(std::log2(std::abs(BF16ToFloat(numbers[largest])))) - 8.0f);
+      numbers[largest] = FloatToBF16(kE4M3Max * scale);
+      for (size_t i = 0; i < p->d_c; ++i) {
+        numbers[i] = FloatToBF16(E4M3ToFloat(FloatToE4M3(BF16ToFloat(numbers[i]) / scale)) * scale);
+      }
+    }
+  }
+}
+
+TEST_F(MlaDevice, LatentsInE4M3) {
+  uint32_t seed = 200;
+  for (const size_t d_c : {32u, 64u, 128u, 512u}) {
+    for (const size_t rows : {1u, 7u}) {
+      Problem p = MlaProblem(CacheStore::kBF16, d_c, 32, rows, {65, 1, 300});
+      p.with_sink = true;
+      p.stride = d_c + 40;
+      p.Make(seed++);
+      SnapToE4M3(&p);
+      MlaMirrorOptions options;
+      options.e4m3 = true;
+      const auto mirror = MirrorOf(p, backend_, options);
+      ASSERT_NE(mirror, nullptr);
+      ExpectMirrorAgrees(&p, mirror.get(), "E4M3 " + Describe(p));
+    }
+  }
+  // Numbers as they come: three bits behind the first.
+  Problem p = MlaProblem(CacheStore::kBF16, 128, 32, 1, {65, 200});
+  p.Make(seed);
+  std::vector<float> out, lse, mass;
+  p.Into(&out, &lse, &mass);
+  CrossAttnReference(p.params);
+  p.Into(&p.out, &p.lse, &p.mass);
+  MlaMirrorOptions options;
+  options.e4m3 = true;
+  const auto mirror = MirrorOf(p, backend_, options);
+  ASSERT_NE(mirror, nullptr);
+  ASSERT_TRUE(mirror->Attend(p.params).ok());
+  const Difference d = Compare(p.out, out);
+  EXPECT_GE(d.cosine, 0.995);
+  EXPECT_LE(d.cosine, 0.99999) << "E4M3 cannot be that exact";
+  p.params.store = options.store = CacheStore::kI8;
+  EXPECT_EQ(MlaMirror::Make(backend_, {p.params.runs, p.params.run_count}, options).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST(MlaFp8, RoundsToTheNearestEvenNumber) {
+  for (int code = 0; code < 0x7F; ++code) {
+    const float v = E4M3ToFloat(static_cast<uint8_t>(code));
+    EXPECT_EQ(FloatToE4M3(v), code);
+    EXPECT_EQ(FloatToE4M3(-v), code | 0x80);
+    if (code == 0x7E) break;
+    const float next = E4M3ToFloat(static_cast<uint8_t>(code + 1)), half = (v + next) / 2;
+    EXPECT_EQ(FloatToE4M3(half), code + code % 2) << v;
+    EXPECT_EQ(FloatToE4M3(std::nextafter(half, 0.0f)), code);
+    EXPECT_EQ(FloatToE4M3(std::nextafter(half, 500.0f)), code + 1);
+  }
+  EXPECT_EQ(E4M3ToFloat(0x01), 0x1p-9f);
+  EXPECT_EQ(E4M3ToFloat(0x38), 1.0f);
+  EXPECT_EQ(E4M3ToFloat(0xFE), -448.0f);
+  EXPECT_EQ(FloatToE4M3(1e9f), 0x7E);
 }
 
 TEST_F(MlaDevice, QueriesThatFillTilesOrDoNot) {

@@ -9,6 +9,7 @@
 #include "core/io/weights.h"
 #include "tests/support/compare.h"
 #include "tests/support/model_parts.h"
+#include "tests/support/test_net.h"
 
 namespace longview {
 namespace {
@@ -59,8 +60,9 @@ double WorstRow(std::span<const float> actual, std::span<const float> expected, 
   return worst;
 }
 
-void CheckAgainstGolden(WeightStore store, double min_cosine, double min_row_cosine) {
-  const auto decoder = TextDecoder::Load(ModelPart(kTextPart), store);
+void CheckAgainstGolden(WeightStore store, double min_cosine, double min_row_cosine,
+                        std::shared_ptr<GpuNet> device = nullptr) {
+  const auto decoder = TextDecoder::Load(ModelPart(kTextPart), store, std::move(device));
   ASSERT_TRUE(decoder.ok()) << decoder.status().message();
   ThreadPool pool;
   for (const char* name : {"plain", "video"}) {
@@ -87,6 +89,11 @@ TEST(TextDecoderGoldenTest, FloatLogits) { CheckAgainstGolden(WeightStore::kF32,
 TEST(TextDecoderGoldenTest, QuantisedLogits) { CheckAgainstGolden(WeightStore::kAsStored, 0.9999999, 0.9999999); }
 
 TEST(TextDecoderGoldenTest, Bf16Logits) { CheckAgainstGolden(WeightStore::kBF16, 0.9995, 0.9995); }
+
+// A GPU's launches, emulated.
+TEST(TextDecoderGoldenTest, DeviceLogits) {
+  CheckAgainstGolden(WeightStore::kAsStored, 0.9995, 0.9995, test::MakeTestNet());
+}
 
 TEST(TextDecoderGoldenTest, GreedyTokensAreIdenticalInFloat) {
   const auto decoder = TextDecoder::Load(ModelPart(kTextPart), WeightStore::kF32);

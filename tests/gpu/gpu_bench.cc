@@ -1,17 +1,23 @@
-// How fast attention on the GPU is: a line for each number, "name value unit", for tools/gpu_check. Every number is the
-// median of seven measurements.
+// How fast attention and networks on the GPU are: a line for each number, "name value unit", for tools/gpu_check. Every
+// number is the median of seven measurements.
 //   gpu_bench [NAME...]   only the measurements whose names begin so
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "attention/decoder/gpu_decoder.h"
 #include "attention/kernels/cuda/cuda_mla.h"
 #include "attention/kernels/cuda/mla_mirror.h"
+#include "core/backend/cuda/cuda_net.h"
+#include "vision/vit/gpu_vit.h"
 
 namespace longview {
 namespace {
@@ -24,7 +30,8 @@ struct Measurement {
   size_t rows;
   size_t tokens;
   uint32_t stages;
-  bool streams;  // from pinned memory, whatever fits
+  bool streams = false;  // from pinned memory, whatever fits
+  bool e4m3 = false;
 };
 
 constexpr size_t kMillion = size_t{1} << 20, kThousand = size_t{1} << 10;
@@ -32,6 +39,7 @@ constexpr Measurement kMeasurements[] = {
     {"decode_bf16_4m", CacheStore::kBF16, 1, 4 * kMillion, 2, false},
     {"decode_bf16_4m_three_stages", CacheStore::kBF16, 1, 4 * kMillion, 3, false},
     {"decode_int8_4m", CacheStore::kI8, 1, 4 * kMillion, 2, false},
+    {"decode_e4m3_4m", CacheStore::kBF16, 1, 4 * kMillion, 2, false, true},
     {"decode_bf16_16k", CacheStore::kBF16, 1, 16 * kThousand, 2, false},
     {"prompt_bf16_256k", CacheStore::kBF16, 16, 256 * kThousand, 2, false},
     {"decode_bf16_10h", CacheStore::kBF16, 1, size_t{36000} * 256, 2, false},
@@ -68,6 +76,11 @@ struct Frames {
   }
 };
 
+double Median(std::vector<double> of_seven) {
+  std::nth_element(of_seven.begin(), of_seven.begin() + 3, of_seven.end());
+  return of_seven[3];
+}
+
 Result<double> MedianSeconds(const Measurement& m) {
   LV_ASSIGN_OR_RETURN(const auto backend, OpenCudaMla(0));
   const Frames frames(m.store, m.tokens);
@@ -76,6 +89,7 @@ Result<double> MedianSeconds(const Measurement& m) {
   options.latent_stride = kDc;
   options.d_r = kDr;
   options.stages = m.stages;
+  options.e4m3 = m.e4m3;
   if (m.streams) options.memory_bytes = size_t{128} << 20;
   LV_ASSIGN_OR_RETURN(const auto mirror, MlaMirror::Make(backend, frames.runs, options));
   const size_t queries = m.rows * kHeads;
@@ -99,13 +113,100 @@ Result<double> MedianSeconds(const Measurement& m) {
     LV_ASSIGN_OR_RETURN(const double one, mirror->SecondsOf(params, m.tokens > kMillion ? 5 : 100));
     seconds.push_back(one);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + 3, seconds.end());
-  return seconds[3];
+  return Median(std::move(seconds));
+}
+
+// ViT-S/14 with weights at random, all twelve layers, its pixels and its tokens on the device.
+Result<double> MedianVitSeconds(size_t pictures) {
+  const VitConfig c;
+  std::mt19937 random(3);
+  const auto numbers = [&](size_t count, float spread) {
+    std::uniform_real_distribution<float> uniform(-spread, spread);
+    std::vector<float> made(count);
+    for (float& v : made) v = uniform(random);
+    return made;
+  };
+  const auto matrix = [&](size_t out, size_t in) {
+    return VitFloatMatrix{numbers(out * in, 0.05f), numbers(out, 0.1f)};
+  };
+  const VitNorm norm{std::vector<float>(c.width, 1.0f), std::vector<float>(c.width, 0.0f)};
+  VitFloats weights;
+  weights.patch = numbers(c.width * 3 * c.patch * c.patch, 0.05f);
+  weights.start = numbers(c.tokens() * c.width, 0.5f);
+  weights.norm = norm;
+  for (size_t i = 0; i < c.layers; ++i) {
+    weights.layers.push_back({norm, norm, matrix(3 * c.width, c.width), matrix(c.width, c.width),
+                              matrix(c.mlp, c.width), matrix(c.width, c.mlp)});
+  }
+  LV_ASSIGN_OR_RETURN(auto net, OpenCudaNet(0));
+  LV_ASSIGN_OR_RETURN(const auto vit, GpuVit::Make(std::move(net), c, weights, pictures));
+  // Attention of zeros would be as fast, but products of zeros cost a GPU less than others.
+  const std::vector<float> pixels = numbers(pictures * 3 * c.image * c.image, 2.0f);
+  std::vector<float> tokens(pictures * c.tokens() * c.width);
+  LV_RETURN_IF_ERROR(vit->Encode(pixels.data(), pictures, tokens.data()));
+  std::vector<double> seconds;
+  for (int i = 0; i < 7; ++i) {
+    LV_ASSIGN_OR_RETURN(const double one, vit->SecondsOf(pictures, 10));
+    seconds.push_back(one);
+  }
+  return Median(std::move(seconds));
+}
+
+// A text decoder of SmolLM2-135M's shape with weights at random: a token behind 300 others, with its logits copied
+// back.
+Result<double> MedianTokenSeconds() {
+  TextDecoderConfig c;
+  c.layers = 30;
+  c.width = 576;
+  c.heads = 9;
+  c.kv_heads = 3;
+  c.head_dim = 64;
+  c.ffn = 1536;
+  c.vocabulary = 49152;
+  c.context = 8192;
+  c.rms_epsilon = 1e-5f;
+  uint32_t state = 1;
+  const auto matrix = [&state](size_t out, size_t in) {
+    return TextMatrix{out, in, [&state, in](size_t, float* to) {
+                        for (size_t i = 0; i < in; ++i) {
+                          state = state * 1664525 + 1013904223;
+                          to[i] = static_cast<float>(static_cast<int32_t>(state) >> 8) * 0x1p-28f;
+                        }
+                      }};
+  };
+  const std::vector<float> ones(c.width, 1.0f);
+  const RopeTable rope(c.head_dim, 100000.0, c.context);
+  TextSource source;
+  for (size_t i = 0; i < c.layers; ++i) {
+    source.layers.push_back({ones, ones, matrix(c.width + 2 * c.kv_heads * c.head_dim, c.width),
+                             matrix(c.width, c.width), matrix(2 * c.ffn, c.width), matrix(c.width, c.ffn)});
+  }
+  source.embedding = matrix(c.vocabulary, c.width);
+  source.output_norm = ones;
+  source.rope = &rope;
+  LV_ASSIGN_OR_RETURN(auto net, OpenCudaNet(0));
+  LV_ASSIGN_OR_RETURN(const auto decoder, GpuDecoder::Make(std::move(net), c, source));
+  KvCache cache;
+  std::vector<int32_t> tokens(300, 7);
+  LV_RETURN_IF_ERROR(decoder->Run({.tokens = tokens}, c.layers, &cache).status());
+  std::vector<double> seconds;
+  for (int i = 0; i < 7; ++i) {
+    constexpr size_t kTokens = 20;
+    cache.Truncate(tokens.size());
+    const auto start = std::chrono::steady_clock::now();
+    for (size_t j = 0; j < kTokens; ++j) {
+      LV_RETURN_IF_ERROR(decoder->Run({.tokens = std::span(tokens).first(1)}, c.layers, &cache).status());
+    }
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    seconds.push_back(taken.count() / kTokens);
+  }
+  return Median(std::move(seconds));
 }
 
 void Print(const Measurement& m, double seconds) {
   const double tokens = static_cast<double>(m.tokens);
-  const double bytes = tokens * static_cast<double>(CacheStoreVectorBytes(m.store, kDc) + 2 * kDr);
+  const double bytes =
+      tokens * static_cast<double>(CacheStoreVectorBytes(m.e4m3 ? CacheStore::kI8 : m.store, kDc) + 2 * kDr);
   const double flop = 2.0 * static_cast<double>(m.rows * kHeads) * static_cast<double>(2 * kDc + kDr) * tokens;
   std::printf("%s_us %.3f us\n%s_tb_s %.4f TB/s\n%s_tflop_s %.2f TFLOP/s\n", m.name, seconds * 1e6, m.name,
               bytes / seconds * 1e-12, m.name, flop / seconds * 1e-12);
@@ -117,18 +218,34 @@ void Print(const Measurement& m, double seconds) {
 
 int main(int argc, char** argv) {
   bool failed = false;
-  for (const longview::Measurement& m : longview::kMeasurements) {
-    const bool wanted = argc == 1 || std::any_of(argv + 1, argv + argc, [&](const char* name) {
-                          return std::string_view(m.name).starts_with(name);
-                        });
-    if (!wanted) continue;
-    const auto seconds = longview::MedianSeconds(m);
+  const auto wanted = [&](std::string_view name) {
+    return argc == 1 || std::any_of(argv + 1, argv + argc, [&](const char* asked) { return name.starts_with(asked); });
+  };
+  const auto measure = [&](const char* name, const auto& seconds_of, const auto& print) {
+    if (!wanted(name)) return;
+    const longview::Result<double> seconds = seconds_of();
     if (seconds.ok()) {
-      longview::Print(m, *seconds);
+      print(*seconds);
     } else {
-      std::fprintf(stderr, "%s: %s\n", m.name, seconds.status().message().c_str());
+      std::fprintf(stderr, "%s: %s\n", name, seconds.status().message().c_str());
       failed = true;
     }
+  };
+  for (const longview::Measurement& m : longview::kMeasurements) {
+    measure(
+        m.name, [&] { return longview::MedianSeconds(m); }, [&](double seconds) { longview::Print(m, seconds); });
   }
+  for (const size_t pictures : {8, 256}) {
+    const std::string name = "vit_s14_bf16_" + std::to_string(pictures);
+    measure(
+        name.c_str(), [&] { return longview::MedianVitSeconds(pictures); },
+        [&](double seconds) {
+          std::printf("%s_ms %.4f ms\n%s_frames_s %.1f frames/s\n", name.c_str(), seconds * 1e3, name.c_str(),
+                      static_cast<double>(pictures) / seconds);
+          std::fflush(stdout);
+        });
+  }
+  measure("text_token", longview::MedianTokenSeconds,
+          [](double seconds) { std::printf("text_token_us %.3f us\n", seconds * 1e6); });
   return failed ? 1 : 0;
 }

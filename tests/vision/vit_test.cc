@@ -7,7 +7,9 @@
 
 #include "core/io/weights.h"
 #include "tests/support/compare.h"
+#include "tests/support/emulated_net.h"
 #include "tests/support/model_parts.h"
+#include "tests/support/test_net.h"
 #include "vision/vit/vit_encoder.h"
 #include "vision/vit/vit_weights.h"
 
@@ -61,17 +63,16 @@ std::vector<float> Golden(const std::string& name, const std::vector<uint64_t>& 
   return numbers.ok() ? *numbers : std::vector<float>();
 }
 
-void CheckAgainstGolden(WeightStore store, double min_cosine, double max_error) {
-  const auto encoder = Load(store);
-  ASSERT_NE(encoder, nullptr);
-  ThreadPool pool;
+// `encode` writes the tokens of one picture.
+template <typename Encode>
+void CheckEncoding(const Encode& encode, double min_cosine, double max_error) {
   std::vector<float> signs(kWidth);
   uint32_t state = 7;
   for (float& s : signs) s = ((Lcg(&state) >> 23) != 0 ? 1.0f : -1.0f) / std::sqrt(384.0f);
   for (const auto& [name, picture] :
        std::map<std::string, std::vector<float>>{{"noise", NoisePicture()}, {"shapes", ShapesPicture()}}) {
     std::vector<float> tokens(kTokens * kWidth);
-    ASSERT_TRUE(encoder->Encode(picture.data(), 1, tokens.data(), &pool).ok());
+    ASSERT_TRUE(encode(picture.data(), tokens.data()).ok());
     std::vector<float> some, projections;
     for (size_t row = 0; row < kTokens; ++row) {
       const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(row * kWidth);
@@ -88,9 +89,44 @@ void CheckAgainstGolden(WeightStore store, double min_cosine, double max_error) 
   }
 }
 
+void CheckAgainstGolden(WeightStore store, double min_cosine, double max_error) {
+  const auto encoder = Load(store);
+  ASSERT_NE(encoder, nullptr);
+  ThreadPool pool;
+  CheckEncoding([&](const float* chw, float* tokens) { return encoder->Encode(chw, 1, tokens, &pool); }, min_cosine,
+                max_error);
+}
+
 TEST(VitTest, FloatMatchesOnnxRuntime) { CheckAgainstGolden(WeightStore::kF32, 0.9999999, 1e-3); }
 
 TEST(VitTest, Bf16MatchesOnnxRuntime) { CheckAgainstGolden(WeightStore::kBF16, 0.9999, 0.15); }
+
+// A GPU's launches, emulated: bf16 between them all, where the processor has it in products alone.
+TEST(VitTest, DeviceMatchesOnnxRuntime) {
+  const auto encoder = VitEncoder::Load(ModelPart(kVitPart), VitConfig(), WeightStore::kAsStored, test::MakeTestNet());
+  ASSERT_TRUE(encoder.ok()) << encoder.status().message();
+  CheckEncoding([&](const float* chw, float* tokens) { return (*encoder)->Encode(chw, 1, tokens, nullptr); }, 0.9999,
+                0.2);
+}
+
+// A device that fails is no failure of the encoder: the processor goes on.
+TEST(VitTest, WithoutItsDeviceTheProcessorEncodes) {
+  const auto small = std::make_shared<test::EmulatedNet>(size_t{60} << 20);  // the weights, and little else
+  const auto encoder = VitEncoder::Load(ModelPart(kVitPart), VitConfig(), WeightStore::kAsStored, small);
+  const auto tiny = VitEncoder::Load(ModelPart(kVitPart), VitConfig(), WeightStore::kAsStored,
+                                     std::make_shared<test::EmulatedNet>(size_t{1} << 20));
+  ASSERT_TRUE(encoder.ok() && tiny.ok()) << encoder.status().message() << tiny.status().message();
+  const std::vector<float> picture = ShapesPicture();
+  std::vector<float> pictures, tokens(size_t{8} * kTokens * kWidth), expected(tokens.size());
+  for (int i = 0; i < 8; ++i) pictures.insert(pictures.end(), picture.begin(), picture.end());
+  ThreadPool pool;
+  ASSERT_TRUE(Load(WeightStore::kBF16)->Encode(pictures.data(), 8, expected.data(), &pool).ok());
+  for (const auto& one : {*encoder, *tiny}) {
+    ASSERT_TRUE(one->Encode(pictures.data(), 8, tokens.data(), &pool).ok());
+    EXPECT_EQ(tokens, expected);
+  }
+  EXPECT_EQ(small->live(), 0u);
+}
 
 TEST(VitTest, Int8IsNearFloat) {
   VitConfig config;

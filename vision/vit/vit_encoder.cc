@@ -7,8 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "core/backend/gpu_net.h"
+#include "core/base/log.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sdpa.h"
+#include "vision/vit/gpu_vit.h"
 #include "vision/vit/vit_weights.h"
 
 namespace longview {
@@ -198,11 +201,21 @@ VitEncoder::VitEncoder() = default;
 VitEncoder::~VitEncoder() = default;
 
 Result<std::shared_ptr<const VitEncoder>> VitEncoder::Load(const std::filesystem::path& path, const VitConfig& config,
-                                                           WeightStore store) {
+                                                           WeightStore store, std::shared_ptr<GpuNet> device) {
   LV_RETURN_IF_ERROR(CheckConfig(config));
+  if (device != nullptr) store = WeightStore::kBF16;
   auto encoder = std::shared_ptr<VitEncoder>(new VitEncoder());
   encoder->config_ = config;
   LV_ASSIGN_OR_RETURN(encoder->weights_, LoadVitWeights(path, config, store));
+  if (device == nullptr) return std::shared_ptr<const VitEncoder>(std::move(encoder));
+  const std::string name = device->Name();
+  auto gpu = GpuVit::Make(std::move(device), config, FloatsOf(config, *encoder->weights_));
+  if (gpu.ok()) {
+    LogDebug("the ViT runs on " + name);
+    encoder->gpu_ = std::move(gpu).value();
+  } else {
+    LogInfo("the ViT stays with the processor: " + gpu.status().message());
+  }
   return std::shared_ptr<const VitEncoder>(std::move(encoder));
 }
 
@@ -217,6 +230,15 @@ size_t VitEncoder::weight_bytes() const {
 Status VitEncoder::Encode(const float* chw, size_t batch, float* out, ThreadPool* pool,
                           const std::stop_token& stop) const {
   if (batch == 0) return Status::Ok();
+  {
+    const std::scoped_lock lock(gpu_mutex_);
+    if (gpu_ != nullptr) {
+      const Status status = gpu_->Encode(chw, batch, out, stop);
+      if (status.ok() || status.code() == StatusCode::kCancelled) return status;
+      LogWarning("the ViT goes on on the processor: " + status.message());
+      gpu_ = nullptr;
+    }
+  }
   GroupEncoder group(config_, *weights_, std::min(batch, kGroup), pool);
   for (size_t first = 0; first < batch; first += kGroup) {
     const size_t pictures = std::min(kGroup, batch - first);

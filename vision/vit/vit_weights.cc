@@ -47,6 +47,25 @@ struct MatrixName {
   std::string bias;
 };
 
+// A matrix as plain numbers, its outputs multiplied by `scale` where there is one.
+VitFloatMatrix FloatsOf(const VitMatrix& matrix, const std::vector<float>* scale = nullptr) {
+  VitFloatMatrix floats;
+  for (const Linear& block : matrix.blocks) {
+    const std::vector<float> bias = block.bias();
+    floats.bias.insert(floats.bias.end(), bias.begin(), bias.end());
+    for (size_t row = 0; row < block.out(); ++row) {
+      const size_t at = floats.weight.size();
+      floats.weight.resize(at + block.in());
+      block.CopyRow(row, floats.weight.data() + at);
+    }
+  }
+  if (scale == nullptr) return floats;
+  const size_t in = floats.weight.size() / scale->size();
+  for (size_t i = 0; i < floats.weight.size(); ++i) floats.weight[i] *= (*scale)[i / in];
+  for (size_t i = 0; i < floats.bias.size(); ++i) floats.bias[i] *= (*scale)[i];
+  return floats;
+}
+
 class VitReader {
  public:
   VitReader(const OnnxFile& file, const VitConfig& config, WeightStore store)
@@ -187,6 +206,22 @@ size_t VitMatrix::bytes() const {
   size_t total = 0;
   for (const Linear& block : blocks) total += block.bytes();
   return total;
+}
+
+VitFloats FloatsOf(const VitConfig& config, const VitWeights& weights) {
+  VitFloats floats;
+  VitFloatMatrix patch = FloatsOf(weights.patch);
+  floats.patch = std::move(patch.weight);
+  floats.start = weights.class_token;
+  for (size_t i = 0; i < weights.patch_positions.size(); ++i) {
+    floats.start.push_back(weights.patch_positions[i] + patch.bias[i % config.width]);
+  }
+  for (const VitLayer& layer : weights.layers) {
+    floats.layers.push_back({layer.norm1, layer.norm2, FloatsOf(layer.qkv), FloatsOf(layer.proj, &layer.scale1),
+                             FloatsOf(layer.fc1), FloatsOf(layer.fc2, &layer.scale2)});
+  }
+  floats.norm = weights.norm;
+  return floats;
 }
 
 std::vector<float> ResizePositions(std::span<const float> grid, size_t from, size_t to, size_t width) {

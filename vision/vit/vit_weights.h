@@ -11,12 +11,9 @@
 #include "core/base/status.h"
 #include "core/ops/linear.h"
 #include "vision/vit/vit_config.h"
+#include "vision/vit/vit_floats.h"
 
 namespace longview {
-
-struct VitNorm {
-  std::vector<float> weight, bias;  // [width]
-};
 
 // A linear layer cut into blocks of outputs. oneDNN's sums depend in their last bits on a product's shape, so the ViT
 // only ever multiplies one picture's rows by one block: then neither the batch nor the number of threads shows in the
@@ -48,6 +45,9 @@ struct VitWeights {
 // Binds and checks everything; nothing of the file is needed afterwards.
 Result<std::unique_ptr<const VitWeights>> LoadVitWeights(const std::filesystem::path& path, const VitConfig& config,
                                                          WeightStore store);
+
+// The same as plain numbers, for a device.
+VitFloats FloatsOf(const VitConfig& config, const VitWeights& weights);
 
 // Resizes a square grid of position vectors [from from, width] to [to to, width] as the export's Resize node does:
 // bicubic with a = -0.75, half-pixel centres, borders repeated, no smoothing (ONNX operator Resize, mode cubic).

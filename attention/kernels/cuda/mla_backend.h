@@ -1,18 +1,16 @@
-// MlaBackend: the few services of a device that MlaMirror stands on. CUDA implements them (cuda_backend.cu), and the
-// tests do with the emulated kernels.
-//
-// Work is done in the order of the calls, some time after them, but for the copies into slots, which run ahead of it.
+// MlaBackend: the few services of a device that MlaMirror stands on. CUDA implements them (cuda_mla.cu), and the tests
+// do with the emulated kernels. Copies into slots run ahead of the stream's other work.
 #ifndef LONGVIEW_ATTENTION_KERNELS_CUDA_MLA_BACKEND_H_
 #define LONGVIEW_ATTENTION_KERNELS_CUDA_MLA_BACKEND_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "attention/kernels/cuda/mla_call.h"
 #include "core/backend/device.h"
+#include "core/backend/gpu_stream.h"
 #include "core/base/status.h"
 
 namespace longview {
@@ -25,27 +23,10 @@ struct MlaLimits {
   uint32_t processor_shared = 0;  // bytes that a processor's blocks share
 };
 
-// Launches that were written down once and can be done again at little cost.
-class MlaRecording {
+// One thread at a time. A recording may hold no slots.
+class MlaBackend : public GpuStream {
  public:
-  virtual ~MlaRecording() = default;
-};
-
-// One thread at a time. Errors are kResource (memory), kInternal (a failed launch) with the device's own words.
-class MlaBackend {
- public:
-  enum class Memory { kDevice, kPinned };  // pinned: the host's, which the device copies from and to by itself
-
-  virtual ~MlaBackend() = default;
-
   virtual MlaLimits Limits() const = 0;
-  // Zeroed, on a multiple of 256 bytes; kResource where there is not so much.
-  virtual Result<void*> Allocate(Memory memory, size_t bytes) = 0;
-  virtual void Free(Memory memory, void* p) = 0;
-
-  // Between pinned and device memory.
-  virtual Status Upload(void* device, const void* pinned, size_t bytes) = 0;
-  virtual Status Download(void* pinned, const void* device, size_t bytes) = 0;
 
   // A copy into slot 0 or 1, beside the launches: it begins when the last launch before the slot's last ReleaseSlot has
   // ended. Launches after TakeSlot wait for it.
@@ -56,13 +37,6 @@ class MlaBackend {
   // A grid of query_tiles x call.parts blocks of the build `form`; of run_count / 8 blocks.
   virtual Status Sweep(const MlaForm& form, const MlaCall& call, uint32_t query_tiles) = 0;
   virtual Status Mass(const MlaMassCall& call) = 0;
-
-  // What `launches` asks for (no slots, no allocation), written down instead of done; and done.
-  virtual Result<std::unique_ptr<MlaRecording>> Record(const std::function<Status()>& launches) = 0;
-  virtual Status Replay(const MlaRecording& recording) = 0;
-
-  // Waits for everything.
-  virtual Status Finish() = 0;
 };
 
 // A backend of its own for whoever asks; null for the processor, whose kernels need none. Errors as OpenCudaMla.

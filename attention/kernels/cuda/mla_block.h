@@ -7,7 +7,7 @@
 #include "attention/kernels/cuda/mla_call.h"
 #include "attention/kernels/cuda/mla_merge.h"
 #include "attention/kernels/cuda/mla_sweep.h"
-#include "attention/kernels/cuda/simt.h"
+#include "core/backend/cuda/simt.h"
 
 namespace longview::LV_SIMT {
 

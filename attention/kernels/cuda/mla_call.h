@@ -2,8 +2,8 @@
 // checked inside them; mla_mirror.h is the border.
 //
 // The cache lies in pages of kMlaPageTokens tokens, whatever frames these belong to:
-//   latents [kMlaPageTokens, latent_stride] bf16 or int8 | time keys [kMlaPageTokens, d_r] bf16 | scales
-//   [kMlaPageTokens] fp32 (int8 only)
+//   latents [kMlaPageTokens, latent_stride] bf16, int8 or E4M3 | time keys [kMlaPageTokens, d_r] bf16 | scales
+//   [kMlaPageTokens] fp32 (not with bf16)
 // The kernels go through it in tiles of 64 or 32 tokens, a whole number of which makes a page.
 #ifndef LONGVIEW_ATTENTION_KERNELS_CUDA_MLA_CALL_H_
 #define LONGVIEW_ATTENTION_KERNELS_CUDA_MLA_CALL_H_
@@ -19,12 +19,12 @@ inline constexpr uint32_t kMlaGroupParts = 32;
 inline constexpr uint32_t kMlaMaxParts = kMlaGroupParts * kMlaGroupParts;
 
 // How latents lie in a page.
-enum class MlaStore : uint8_t { kBF16, kI8 };
+enum class MlaStore : uint8_t { kBF16, kI8, kE4M3 };
 
 constexpr size_t MlaNumberBytes(MlaStore store) { return store == MlaStore::kBF16 ? 2 : 1; }
 constexpr size_t MlaPageBytes(MlaStore store, size_t latent_stride, size_t d_r) {
   return kMlaPageTokens *
-         (latent_stride * MlaNumberBytes(store) + d_r * 2 + (store == MlaStore::kI8 ? sizeof(float) : 0));
+         (latent_stride * MlaNumberBytes(store) + d_r * 2 + (store == MlaStore::kBF16 ? 0 : sizeof(float)));
 }
 
 // Which build of the sweep runs: its block covers 16 * row_warps queries, row_warps * column_warps warps share the
@@ -57,7 +57,7 @@ struct MlaShared {
   uint32_t stage_bytes = 0;  // of one stage
   uint32_t stage_keys = 0;   // within a stage
   uint32_t stage_scales = 0;
-  uint32_t widened = 0;        // int8: the stage's latents as bf16 [tile, d_c + 8]
+  uint32_t widened = 0;        // int8, E4M3: the stage's latents as bf16 [tile, d_c + 8]
   uint32_t probabilities = 0;  // bf16 [rows, tile + 8]
   uint32_t exact = 0;          // fp32 [rows, tile + 1]: the same unscaled, for the shares of runs
   uint32_t row_max = 0;        // fp32 [column_warps + 1, rows]

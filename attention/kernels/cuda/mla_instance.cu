@@ -1,4 +1,4 @@
-// One build of the sweep, for the store LV_MLA_STORE (kBF16, kI8) and latents of LV_MLA_D_C numbers.
+// One build of the sweep, for the store LV_MLA_STORE (kBF16, kI8, kE4M3) and latents of LV_MLA_D_C numbers.
 #include "attention/kernels/cuda/mla_block.h"
 #include "attention/kernels/cuda/mla_launch.cuh"
 

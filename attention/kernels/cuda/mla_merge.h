@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "attention/kernels/cuda/mla_call.h"
-#include "attention/kernels/cuda/simt.h"
+#include "core/backend/cuda/simt.h"
 
 namespace longview::LV_SIMT {
 

@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "attention/kernels/cuda/mla_fp8.h"
+#include "core/tensor/dtype.h"
+
 namespace longview {
 namespace {
 
-using Memory = MlaBackend::Memory;
+using Memory = GpuStream::Memory;
 
 constexpr float kLog2E = 1.44269504088896341f;
 // Blocks that a processor runs side by side are no more than this: their results are more work to join.
@@ -29,39 +33,30 @@ constexpr size_t KeyWidth(size_t d_r) { return RoundUp(d_r, 32); }
 constexpr uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 
 MlaStore StoreOf(CacheStore store) { return store == CacheStore::kI8 ? MlaStore::kI8 : MlaStore::kBF16; }
+MlaStore StoreOf(const MlaMirrorOptions& options) { return options.e4m3 ? MlaStore::kE4M3 : StoreOf(options.store); }
+
+// The store that takes as much of a block's memory.
+CacheStore LaidOutAs(const MlaMirrorOptions& options) { return options.e4m3 ? CacheStore::kI8 : options.store; }
+
+// A latent of `count` numbers in E4M3; what it gives back brings the largest to the largest that there is.
+float NarrowToE4M3(const uint16_t* latent, size_t count, uint8_t* to) {
+  float largest = 0.0f;
+  for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(BF16ToFloat(latent[i])));
+  const float scale = largest / kE4M3Max;
+  if (!(scale > 0.0f)) return 0.0f;  // the page is zeros already
+  for (size_t i = 0; i < count; ++i) to[i] = FloatToE4M3(BF16ToFloat(latent[i]) / scale);
+  return scale;
+}
 
 // The build of the sweep that serves `queries`: the wide one where they are many and it fits.
-MlaForm FormOf(const MlaLimits& limits, CacheStore store, size_t d_c, size_t d_r, size_t queries, uint32_t stages) {
-  MlaForm form{StoreOf(store), static_cast<uint32_t>(d_c), queries > 16};
+MlaForm FormOf(const MlaLimits& limits, MlaStore store, size_t d_c, size_t d_r, size_t queries, uint32_t stages) {
+  MlaForm form{store, static_cast<uint32_t>(d_c), queries > 16};
   if (MlaSharedLayout(form, static_cast<uint32_t>(KeyWidth(d_r)), stages).bytes > limits.block_shared)
     form.wide = false;
   return form;
 }
 
 }  // namespace
-
-MlaBuffer::MlaBuffer(MlaBuffer&& other) noexcept { *this = std::move(other); }
-
-MlaBuffer& MlaBuffer::operator=(MlaBuffer&& other) noexcept {
-  std::swap(backend_, other.backend_);
-  std::swap(memory_, other.memory_);
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-MlaBuffer::~MlaBuffer() {
-  if (data_ != nullptr) backend_->Free(memory_, data_);
-}
-
-Result<MlaBuffer> MlaBuffer::Make(std::shared_ptr<MlaBackend> backend, Memory memory, size_t bytes) {
-  MlaBuffer buffer;
-  LV_ASSIGN_OR_RETURN(buffer.data_, backend->Allocate(memory, std::max<size_t>(bytes, 256)));
-  buffer.backend_ = std::move(backend);
-  buffer.memory_ = memory;
-  buffer.bytes_ = std::max<size_t>(bytes, 256);
-  return buffer;
-}
 
 // How one batch of queries is computed. Equal plans over the same buffers are the same launches.
 struct MlaMirror::Plan {
@@ -77,21 +72,21 @@ struct MlaMirror::Plan {
 };
 
 struct MlaMirror::Work {
-  MlaBuffer input, input_pinned;    // q_c, q_r, sink
-  MlaBuffer result, result_pinned;  // out, lse, shares of runs
-  MlaBuffer merged;                 // highest scores and weights
-  MlaBuffer partial;                // parts and groups: sums, highest scores, sums of powers
-  MlaBuffer counters;
-  MlaBuffer shares;  // of segments: sums and highest scores
+  GpuBuffer input, input_pinned;    // q_c, q_r, sink
+  GpuBuffer result, result_pinned;  // out, lse, shares of runs
+  GpuBuffer merged;                 // highest scores and weights
+  GpuBuffer partial;                // parts and groups: sums, highest scores, sums of powers
+  GpuBuffer counters;
+  GpuBuffer shares;  // of segments: sums and highest scores
   std::optional<Plan> recorded;
-  std::unique_ptr<MlaRecording> recording;
+  std::unique_ptr<GpuRecording> recording;
 };
 
 MlaMirror::MlaMirror(std::shared_ptr<MlaBackend> backend, const MlaMirrorOptions& options)
     : backend_(std::move(backend)),
       options_(options),
       limits_(backend_->Limits()),
-      page_bytes_(MlaPageBytes(StoreOf(options.store), options.latent_stride, KeyWidth(options.d_r))),
+      page_bytes_(MlaPageBytes(StoreOf(options), options.latent_stride, KeyWidth(options.d_r))),
       work_(std::make_unique<Work>()) {}
 
 MlaMirror::~MlaMirror() {
@@ -130,8 +125,12 @@ Result<std::unique_ptr<MlaMirror>> MlaMirror::Make(std::shared_ptr<MlaBackend> b
     return InvalidArgument("mirror: " + std::to_string(options.latent_stride) + " numbers a latent with " +
                            std::to_string(options.stages) + " stages cannot be");
   }
+  if (options.e4m3 && options.store != CacheStore::kBF16) {
+    return InvalidArgument("mirror: E4M3 is made of latents in bf16, not in " +
+                           std::string(CacheStoreName(options.store)));
+  }
   std::unique_ptr<MlaMirror> mirror(new MlaMirror(std::move(backend), options));
-  LV_RETURN_IF_ERROR(Supports(mirror->limits_, options.store, 32, options.d_r));
+  LV_RETURN_IF_ERROR(Supports(mirror->limits_, LaidOutAs(options), 32, options.d_r));
   uint64_t tokens = 0;
   for (const CrossAttnRun& run : runs) {
     if (run.values != nullptr || (run.scales != nullptr) != (options.store == CacheStore::kI8)) {
@@ -159,7 +158,7 @@ Status MlaMirror::MakePages() {
   const size_t allowed =
       std::min(options_.memory_bytes, limits_.free_bytes > kWorkBytes ? limits_.free_bytes - kWorkBytes : 0);
   streams_ = bytes > allowed;
-  LV_ASSIGN_OR_RETURN(pages_, MlaBuffer::Make(backend_, streams_ ? Memory::kPinned : Memory::kDevice, bytes));
+  LV_ASSIGN_OR_RETURN(pages_, GpuBuffer::Make(backend_, streams_ ? Memory::kPinned : Memory::kDevice, bytes));
   std::vector<const unsigned char*> table;
   if (streams_) {
     slot_pages_ = std::min(page_count_, std::max(kSlotPages, DivideUp(page_count_, kMostChunks)));
@@ -168,14 +167,14 @@ Status MlaMirror::MakePages() {
                                                              DivideUp(page_count_, kMlaMaxParts), slot_pages_));
     }
     const size_t slot_bytes = slot_pages_ * page_bytes_;
-    LV_ASSIGN_OR_RETURN(slots_, MlaBuffer::Make(backend_, Memory::kDevice, 2 * slot_bytes));
+    LV_ASSIGN_OR_RETURN(slots_, GpuBuffer::Make(backend_, Memory::kDevice, 2 * slot_bytes));
     for (uint32_t i = 0; i < 2 * slot_pages_; ++i) table.push_back(slots_.As<unsigned char>(i * page_bytes_));
   } else {
     for (uint32_t i = 0; i < page_count_; ++i) table.push_back(pages_.As<unsigned char>(i * page_bytes_));
   }
   const size_t table_bytes = table.size() * sizeof(table[0]);
-  LV_ASSIGN_OR_RETURN(const MlaBuffer staging, MlaBuffer::Make(backend_, Memory::kPinned, table_bytes));
-  LV_ASSIGN_OR_RETURN(tables_, MlaBuffer::Make(backend_, Memory::kDevice, table_bytes));
+  LV_ASSIGN_OR_RETURN(const GpuBuffer staging, GpuBuffer::Make(backend_, Memory::kPinned, table_bytes));
+  LV_ASSIGN_OR_RETURN(tables_, GpuBuffer::Make(backend_, Memory::kDevice, table_bytes));
   if (table_bytes == 0) return Status::Ok();
   std::memcpy(staging.As<std::byte>(), table.data(), table_bytes);
   LV_RETURN_IF_ERROR(backend_->Upload(tables_.As<std::byte>(), staging.As<std::byte>(), table_bytes));
@@ -186,7 +185,7 @@ Status MlaMirror::MakePages() {
 void MlaMirror::PackPage(std::span<const CrossAttnRun> runs, size_t* run, uint32_t* token, std::byte* page) const {
   std::memset(page, 0, page_bytes_);
   const size_t number = CacheStoreNumberBytes(options_.store);
-  const size_t row_bytes = options_.latent_stride * number;
+  const size_t row_bytes = options_.latent_stride * MlaNumberBytes(StoreOf(options_));
   const size_t key_bytes = options_.d_r * 2, key_stride = KeyWidth(options_.d_r) * 2;
   std::byte* keys = page + kMlaPageTokens * row_bytes;
   std::byte* scales = keys + kMlaPageTokens * key_stride;
@@ -196,7 +195,15 @@ void MlaMirror::PackPage(std::span<const CrossAttnRun> runs, size_t* run, uint32
     const auto* latents = static_cast<const std::byte*>(from.latents);
     const auto* from_keys = static_cast<const std::byte*>(from.keys);
     for (size_t i = 0; i < take; ++i) {
-      std::memcpy(page + (at + i) * row_bytes, latents + (*token + i) * from.latent_stride * number, from.d_c * number);
+      const std::byte* latent = latents + (*token + i) * from.latent_stride * number;
+      std::byte* to = page + (at + i) * row_bytes;
+      if (options_.e4m3) {
+        const float scale =
+            NarrowToE4M3(reinterpret_cast<const uint16_t*>(latent), from.d_c, reinterpret_cast<uint8_t*>(to));
+        std::memcpy(scales + (at + i) * sizeof(float), &scale, sizeof(float));
+      } else {
+        std::memcpy(to, latent, from.d_c * number);
+      }
       if (key_bytes > 0) {
         std::memcpy(keys + (at + i) * key_stride, from_keys + (*token + i) * key_bytes, key_bytes);
       }
@@ -221,7 +228,7 @@ Status MlaMirror::Fill(std::span<const CrossAttnRun> runs) {
     for (uint32_t i = 0; i < page_count_; ++i) PackPage(runs, &run, &token, pages_.As<std::byte>(i * page_bytes_));
     return Status::Ok();
   }
-  LV_ASSIGN_OR_RETURN(const MlaBuffer staging, MlaBuffer::Make(backend_, Memory::kPinned, 2 * page_bytes_));
+  LV_ASSIGN_OR_RETURN(const GpuBuffer staging, GpuBuffer::Make(backend_, Memory::kPinned, 2 * page_bytes_));
   for (uint32_t i = 0; i < page_count_; ++i) {
     if (i % 2 == 0) LV_RETURN_IF_ERROR(backend_->Finish());
     std::byte* page = staging.As<std::byte>(i % 2 * page_bytes_);
@@ -248,9 +255,9 @@ Status MlaMirror::MakeSegments(uint32_t tile_tokens) {
   }
   tile_first.push_back(static_cast<uint32_t>(segments.size()));
   run_first.push_back(static_cast<uint32_t>(segments.size()));
-  const auto put = [&](const void* from, size_t bytes, MlaBuffer* to) -> Status {
-    LV_ASSIGN_OR_RETURN(const MlaBuffer staging, MlaBuffer::Make(backend_, Memory::kPinned, bytes));
-    LV_ASSIGN_OR_RETURN(*to, MlaBuffer::Make(backend_, Memory::kDevice, bytes));
+  const auto put = [&](const void* from, size_t bytes, GpuBuffer* to) -> Status {
+    LV_ASSIGN_OR_RETURN(const GpuBuffer staging, GpuBuffer::Make(backend_, Memory::kPinned, bytes));
+    LV_ASSIGN_OR_RETURN(*to, GpuBuffer::Make(backend_, Memory::kDevice, bytes));
     std::memcpy(staging.As<std::byte>(), from, bytes);
     LV_RETURN_IF_ERROR(backend_->Upload(to->As<std::byte>(), staging.As<std::byte>(), bytes));
     return backend_->Finish();
@@ -266,7 +273,7 @@ Status MlaMirror::MakeSegments(uint32_t tile_tokens) {
 }
 
 Status MlaMirror::Check(const CrossAttnParams& params) const {
-  LV_RETURN_IF_ERROR(Supports(limits_, params.store, params.d_c, params.d_r));
+  LV_RETURN_IF_ERROR(Supports(limits_, options_.e4m3 ? LaidOutAs(options_) : params.store, params.d_c, params.d_r));
   if (params.store != options_.store || params.d_r != options_.d_r || params.d_c > options_.latent_stride) {
     return InvalidArgument("the mirrored cache holds " + std::to_string(options_.latent_stride) + " + " +
                            std::to_string(options_.d_r) + " numbers a token in " +
@@ -316,7 +323,7 @@ Result<double> MlaMirror::SecondsOf(const CrossAttnParams& params, size_t times)
 
 MlaMirror::Plan MlaMirror::MakePlan(const CrossAttnParams& params, size_t count) const {
   Plan plan;
-  plan.form = FormOf(limits_, params.store, params.d_c, params.d_r, count, options_.stages);
+  plan.form = FormOf(limits_, StoreOf(options_), params.d_c, params.d_r, count, options_.stages);
   plan.queries = static_cast<uint32_t>(count);
   plan.query_tiles = DivideUp(plan.queries, MlaRows(plan.form.d_c, plan.form.wide));
   plan.tiles = DivideUp(tokens_, MlaTileTokens(plan.form.d_c));
@@ -339,12 +346,12 @@ MlaMirror::Plan MlaMirror::MakePlan(const CrossAttnParams& params, size_t count)
 // Memory for the plan's launches. Nothing that was recorded outlives a change of it.
 Status MlaMirror::Reserve(const Plan& plan) {
   const size_t queries = plan.queries, d_c = plan.form.d_c;
-  const auto grow = [&](Memory memory, size_t numbers, MlaBuffer* buffer) -> Status {
+  const auto grow = [&](Memory memory, size_t numbers, GpuBuffer* buffer) -> Status {
     if (buffer->bytes() >= numbers * sizeof(float)) return Status::Ok();
     work_->recorded.reset();
     LV_RETURN_IF_ERROR(backend_->Finish());
-    *buffer = MlaBuffer();
-    LV_ASSIGN_OR_RETURN(*buffer, MlaBuffer::Make(backend_, memory, numbers * sizeof(float)));
+    *buffer = GpuBuffer();
+    LV_ASSIGN_OR_RETURN(*buffer, GpuBuffer::Make(backend_, memory, numbers * sizeof(float)));
     return Status::Ok();
   };
   const size_t input = queries * (d_c + KeyWidth(options_.d_r) + 1), result = queries * (d_c + 1) + run_count_;

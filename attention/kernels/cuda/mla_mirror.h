@@ -15,39 +15,19 @@
 #include "attention/kernels/cuda/mla_backend.h"
 #include "attention/kernels/cuda/mla_call.h"
 #include "attention/kernels/params.h"
+#include "core/backend/gpu_stream.h"
 #include "core/base/status.h"
 
 namespace longview {
 
 struct MlaMirrorOptions {
-  CacheStore store = CacheStore::kBF16;  // bf16 or int8
+  CacheStore store = CacheStore::kBF16;  // of the runs: bf16 or int8
+  bool e4m3 = false;                     // latents in bf16 become FP8 E4M3 with a factor a token: half the bytes
   size_t latent_stride = 128;            // numbers kept of a latent, the most that a call may use
   size_t d_r = 32;
   size_t memory_bytes = SIZE_MAX;  // of the device that the mirror may take at most; pages beyond it are streamed
   uint32_t stages = 2;             // tiles that a block has on their way or in use, 2 or 3
   size_t share_bytes = size_t{256} << 20;  // for the shares of runs; queries that need more go one batch after another
-};
-
-// Memory of a backend.
-class MlaBuffer {
- public:
-  MlaBuffer() = default;
-  MlaBuffer(MlaBuffer&& other) noexcept;
-  MlaBuffer& operator=(MlaBuffer&& other) noexcept;
-  ~MlaBuffer();
-  static Result<MlaBuffer> Make(std::shared_ptr<MlaBackend> backend, MlaBackend::Memory memory, size_t bytes);
-
-  template <class T>
-  T* As(size_t byte_offset = 0) const {
-    return reinterpret_cast<T*>(static_cast<std::byte*>(data_) + byte_offset);
-  }
-  size_t bytes() const { return bytes_; }
-
- private:
-  std::shared_ptr<MlaBackend> backend_;
-  MlaBackend::Memory memory_ = MlaBackend::Memory::kDevice;
-  void* data_ = nullptr;
-  size_t bytes_ = 0;
 };
 
 // One thread at a time; several mirrors may share a backend on that thread.
@@ -72,6 +52,10 @@ class MlaMirror {
   Result<double> SecondsOf(const CrossAttnParams& params, size_t times);
 
   uint32_t tokens() const { return tokens_; }
+  // Memory that the cache takes, on the device or, where it streams, mostly pinned on the host.
+  size_t bytes() const { return pages_.bytes() + slots_.bytes(); }
+  // Of the device, as they were when the mirror was made.
+  const MlaLimits& limits() const { return limits_; }
   // Whether the pages stream from host memory.
   bool streams() const { return streams_; }
   // Calls that were replayed from a recording (a CUDA graph) rather than launched piece by piece.
@@ -103,13 +87,13 @@ class MlaMirror {
   size_t page_bytes_ = 0;
   bool streams_ = false;
   uint32_t slot_pages_ = 0;    // pages of a slot, where they stream
-  MlaBuffer pages_;            // all of them, on the device or pinned
-  MlaBuffer slots_;            // two of slot_pages_
-  MlaBuffer tables_;           // pointers to the pages, or to those of slot 0 and then slot 1
+  GpuBuffer pages_;            // all of them, on the device or pinned
+  GpuBuffer slots_;            // two of slot_pages_
+  GpuBuffer tables_;           // pointers to the pages, or to those of slot 0 and then slot 1
   uint32_t segment_tile_ = 0;  // tokens of the tiles that the segments were made for; 0: none yet
   uint32_t segment_count_ = 0;
   std::vector<uint32_t> run_tokens_;
-  MlaBuffer segments_, tile_segments_, run_segments_;
+  GpuBuffer segments_, tile_segments_, run_segments_;
   std::unique_ptr<Work> work_;
   size_t replays_ = 0;
 };

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "attention/kernels/cuda/mla_call.h"
-#include "attention/kernels/cuda/simt.h"
+#include "core/backend/cuda/simt.h"
 
 namespace longview::LV_SIMT {
 
@@ -97,7 +97,17 @@ class MlaTiles {
     }
   }
 
-  // The stage's int8 latents as bf16, exactly; the token's scale is applied to scores and probabilities instead.
+  // One stored number as it is, without its token's scale.
+  LV_DEVICE static float NumberOf(uint32_t byte) {
+    if constexpr (kStore == MlaStore::kI8) {
+      return static_cast<float>(static_cast<int8_t>(byte));
+    } else {
+      // E4M3 is a bf16 of the same bits but for the exponent's bias.
+      return WidenBF16(static_cast<uint16_t>((byte & 0x80) << 8 | (byte & 0x7F) << 4)) * 0x1p120f;
+    }
+  }
+
+  // The stage's narrow latents as bf16, exactly; the token's scale is applied to scores and probabilities instead.
   LV_DEVICE void Widen(uint32_t stage) {
     ForThreads<kThreads>(block_, [&](int thread) {
       const unsigned char* from = Stage(stage);
@@ -105,7 +115,7 @@ class MlaTiles {
         const uint32_t four = reinterpret_cast<const uint32_t*>(from)[i];
         float v[4];
         LV_UNROLL
-        for (int j = 0; j < 4; ++j) v[j] = static_cast<float>(static_cast<int8_t>(four >> (8 * j)));
+        for (int j = 0; j < 4; ++j) v[j] = NumberOf(four >> (8 * j) & 0xFF);
         const uint32_t row = 4 * i / kDc, column = 4 * i % kDc;
         auto* to = reinterpret_cast<uint32_t*>(Shared<uint16_t>(at_.widened) + row * kLatentStride + column);
         to[0] = PackBF16(v[0], v[1]);

@@ -1,17 +1,18 @@
 // simt.h in plain C++: the layouts of fragments are those of the PTX manual ("Matrix fragments for mma.m16n8k16",
 // "ldmatrix"); copies arrive only when they are waited for, so that a wait which comes too late or a buffer which is
 // filled too early gives wrong numbers here as well.
-#ifndef LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_EMULATED_H_
-#define LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_EMULATED_H_
+#ifndef LONGVIEW_CORE_BACKEND_CUDA_SIMT_EMULATED_H_
+#define LONGVIEW_CORE_BACKEND_CUDA_SIMT_EMULATED_H_
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <vector>
 
-#include "attention/kernels/cuda/simt.h"
+#include "core/backend/cuda/simt.h"
 #include "core/tensor/dtype.h"
 
 namespace longview::LV_SIMT {
@@ -67,10 +68,16 @@ void ForLanes(F f) {
 inline float Exp2(float x) { return std::exp2(x); }
 inline float Log2(float x) { return std::log2(x); }
 inline float Max(float a, float b) { return std::max(a, b); }
+inline float SquareRoot(float x) { return std::sqrt(x); }
 
 inline uint32_t PackBF16(float low, float high) {
   return FloatToBF16(low) | static_cast<uint32_t>(FloatToBF16(high)) << 16;
 }
+
+inline uint16_t NarrowBF16(float x) { return FloatToBF16(x); }
+inline float WidenBF16(uint16_t x) { return BF16ToFloat(x); }
+
+inline uint32_t BitsOf(float x) { return std::bit_cast<uint32_t>(x); }
 
 inline float LoadPublished(const float* from) { return *from; }
 inline F4 LoadPublished4(const float* from) { return F4{{from[0], from[1], from[2], from[3]}}; }
@@ -134,6 +141,18 @@ inline void WarpSum(PerLane<float>& v) {
   for (int lane = 0; lane < 32; ++lane) v[lane] = sum;
 }
 
+inline void WarpMax(PerLane<float>& v) {
+  float max = v[0];
+  for (int lane = 1; lane < 32; ++lane) max = std::max(max, v[lane]);
+  for (int lane = 0; lane < 32; ++lane) v[lane] = max;
+}
+
+inline U4 LoadPairs(const uint16_t* from) {
+  U4 pairs;
+  std::memcpy(pairs.v, from, sizeof pairs.v);
+  return pairs;
+}
+
 }  // namespace longview::LV_SIMT
 
-#endif  // LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_EMULATED_H_
+#endif  // LONGVIEW_CORE_BACKEND_CUDA_SIMT_EMULATED_H_

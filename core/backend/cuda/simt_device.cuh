@@ -1,10 +1,10 @@
 // simt.h on the device: one thread is one lane; the rest is PTX (ISA 8.x: ldmatrix, mma.m16n8k16, cp.async).
-#ifndef LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_DEVICE_CUH_
-#define LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_DEVICE_CUH_
+#ifndef LONGVIEW_CORE_BACKEND_CUDA_SIMT_DEVICE_CUH_
+#define LONGVIEW_CORE_BACKEND_CUDA_SIMT_DEVICE_CUH_
 
 #include <cstdint>
 
-#include "attention/kernels/cuda/simt.h"
+#include "core/backend/cuda/simt.h"
 
 namespace longview::LV_SIMT {
 
@@ -56,6 +56,7 @@ LV_DEVICE float Exp2(float x) {
 }
 LV_DEVICE float Log2(float x) { return log2f(x); }
 LV_DEVICE float Max(float a, float b) { return fmaxf(a, b); }
+LV_DEVICE float SquareRoot(float x) { return sqrtf(x); }
 
 // Two floats as bf16, nearest even; `low` in the lower half.
 LV_DEVICE uint32_t PackBF16(float low, float high) {
@@ -63,6 +64,12 @@ LV_DEVICE uint32_t PackBF16(float low, float high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
   return packed;
 }
+
+// One float as bf16, nearest even, and back.
+LV_DEVICE uint16_t NarrowBF16(float x) { return static_cast<uint16_t>(PackBF16(x, 0.0f)); }
+LV_DEVICE float WidenBF16(uint16_t x) { return __uint_as_float(static_cast<uint32_t>(x) << 16); }
+
+LV_DEVICE uint32_t BitsOf(float x) { return __float_as_uint(x); }
 
 // What other blocks wrote, read past the first-level cache.
 LV_DEVICE float LoadPublished(const float* from) { return __ldcg(from); }
@@ -123,6 +130,18 @@ LV_DEVICE void WarpSum(PerLane<float>& v) {
   for (int far = 16; far > 0; far /= 2) v[0] += __shfl_xor_sync(0xffffffffu, v[0], far);
 }
 
+// The greatest over all lanes, in each.
+LV_DEVICE void WarpMax(PerLane<float>& v) {
+  LV_UNROLL
+  for (int far = 16; far > 0; far /= 2) v[0] = fmaxf(v[0], __shfl_xor_sync(0xffffffffu, v[0], far));
+}
+
+// Eight bf16 as four pairs; `from` on a multiple of 16 bytes.
+LV_DEVICE U4 LoadPairs(const uint16_t* from) {
+  const uint4 v = *reinterpret_cast<const uint4*>(from);
+  return U4{{v.x, v.y, v.z, v.w}};
+}
+
 }  // namespace longview::LV_SIMT
 
-#endif  // LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_DEVICE_CUH_
+#endif  // LONGVIEW_CORE_BACKEND_CUDA_SIMT_DEVICE_CUH_

@@ -6,8 +6,8 @@
 // between phases that share memory stands block.Sync(). What a lane keeps in registers is a PerLane, what a warp keeps
 // from one phase to the next a PerWarp. The loops run one phase to its end before the next begins, so a Sync() that is
 // missing shows on a device alone (compute-sanitizer, tools/gpu_check).
-#ifndef LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_H_
-#define LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_H_
+#ifndef LONGVIEW_CORE_BACKEND_CUDA_SIMT_H_
+#define LONGVIEW_CORE_BACKEND_CUDA_SIMT_H_
 
 #include <cstdint>
 
@@ -69,9 +69,9 @@ class PerWarp {
 }  // namespace longview::LV_SIMT
 
 #ifdef __CUDACC__
-#include "attention/kernels/cuda/simt_device.cuh"
+#include "core/backend/cuda/simt_device.cuh"
 #else
-#include "attention/kernels/cuda/simt_emulated.h"
+#include "core/backend/cuda/simt_emulated.h"
 #endif
 
-#endif  // LONGVIEW_ATTENTION_KERNELS_CUDA_SIMT_H_
+#endif  // LONGVIEW_CORE_BACKEND_CUDA_SIMT_H_

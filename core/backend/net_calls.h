@@ -1,0 +1,123 @@
+// What the launches of a network's forward pass are called with: plain data, the shape beside each pointer, all of it
+// in the device's memory. Nothing is checked inside the kernels; GpuNet's users are the border.
+#ifndef LONGVIEW_CORE_BACKEND_NET_CALLS_H_
+#define LONGVIEW_CORE_BACKEND_NET_CALLS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace longview {
+
+// y = x W^T + bias, sums in fp32. in, out and the strides are multiples of 8, pointers of 16 bytes.
+struct GpuGemm {
+  enum class Into : uint8_t {
+    kBF16,  // y is bf16
+    kGelu,  // the same of GELU(y), in its tanh form (Hendrycks & Gimpel 2016): within 5e-4 of the exact one
+    kF32,   // y is fp32
+    kAdd,   // y is fp32 and what is there stays: y += x W^T + bias
+  };
+  Into into = Into::kBF16;
+  const uint16_t* x = nullptr;  // [rows, in] bf16
+  size_t x_stride = 0;
+  const uint16_t* w = nullptr;  // [out, in] bf16, dense
+  const void* bias = nullptr;   // [out] of y's type, or null
+  void* y = nullptr;            // [rows, out]
+  size_t y_stride = 0;
+  size_t rows = 0, in = 0, out = 0;
+};
+
+// out = softmax(scale q k^T) v over every row of a picture. Rows [rows, heads, head_dim] in bf16, row_stride numbers
+// apart in q, k and v, out_stride in out; pictures lie one behind the other. head_dim is a multiple of 8 up to 128.
+struct GpuSdpa {
+  const uint16_t* q = nullptr;
+  const uint16_t* k = nullptr;
+  const uint16_t* v = nullptr;
+  size_t row_stride = 0;
+  uint16_t* out = nullptr;
+  size_t out_stride = 0;
+  size_t pictures = 0, rows = 0, heads = 0, head_dim = 0;
+  float scale = 1.0f;
+};
+
+// Pictures as rows of patches, and the rows that the patches' products are added to.
+struct GpuPatchRows {
+  const float* chw = nullptr;    // [pictures, 3, image, image]
+  const float* start = nullptr;  // [1 + grid grid, width]
+  uint16_t* patches = nullptr;   // [pictures, 1 + grid grid, patch_stride] bf16: plane, row, column; row 0 and what is
+                                 // behind a patch's 3 patch patch numbers become 0
+  float* hidden = nullptr;       // [pictures, 1 + grid grid, width]: becomes `start`
+  uint32_t pictures = 0, image = 0, patch = 0, width = 0, patch_stride = 0;
+};
+
+// y = (x - mean) / sqrt(variance + epsilon) * weight + bias, in bf16 or, where y_float, in fp32.
+struct GpuLayerNorm {
+  const float* x = nullptr;       // [rows, width]
+  const float* weight = nullptr;  // [width]
+  const float* bias = nullptr;    // [width]
+  void* y = nullptr;              // [rows, width], y_stride numbers apart
+  uint32_t y_stride = 0, rows = 0, width = 0;
+  float epsilon = 0.0f;
+  bool y_float = false;
+};
+
+// Rows of a table of token vectors.
+struct GpuEmbed {
+  const uint16_t* table = nullptr;  // [vocabulary, width] bf16
+  const int32_t* tokens = nullptr;  // [rows]
+  float* hidden = nullptr;          // [rows, width]
+  uint32_t rows = 0, width = 0;
+};
+
+// y = x / sqrt(mean(x^2) + epsilon) * weight.
+struct GpuRmsNorm {
+  const float* x = nullptr;       // [rows, width]
+  const float* weight = nullptr;  // [width]
+  uint16_t* y = nullptr;          // [rows, width] bf16
+  uint32_t rows = 0, width = 0;
+  float epsilon = 0.0f;
+};
+
+// Where a conversation stands. It lies in the device's memory, so that a recording serves every conversation.
+struct GpuTextPlace {
+  uint16_t* kv = nullptr;  // [tokens, token_stride] bf16: a token's keys and values of all layers
+  uint32_t position = 0;   // tokens held before this call
+};
+
+// One layer's attention to the conversation. Row i of the call is the conversation's token position + i and sees all
+// tokens up to itself. `qkv` [rows, (heads + 2 kv_heads) head_dim] holds queries, keys and values side by side;
+// head_dim is a multiple of 8 up to 128. A token's keys and then values [kv_heads, head_dim] of this layer begin at
+// number layer_offset of its own, a multiple of 8, as token_stride is.
+struct GpuTextAttention {
+  float* qkv = nullptr;  // TextRope turns its queries in place
+  const GpuTextPlace* place = nullptr;
+  const float* cos = nullptr;  // [context, head_dim / 2], TextRope only; half-split pairs, as RopeTable
+  const float* sin = nullptr;
+  uint16_t* out = nullptr;  // [rows, heads head_dim] bf16, TextAttention only
+  uint32_t rows = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  uint32_t context = 0;  // most tokens that a conversation has, up to 10,000
+  uint32_t token_stride = 0, layer_offset = 0;
+  float scale = 1.0f;
+};
+
+// y = gate / (1 + exp(-gate)) * up (SwiGLU).
+struct GpuSiluMul {
+  const float* gate_up = nullptr;  // [rows, 2 width]: gates, then what they multiply
+  uint16_t* y = nullptr;           // [rows, width] bf16
+  uint32_t rows = 0, width = 0;
+};
+
+// The next token, as TokenSampler chooses it. The logits are changed.
+struct GpuSample {
+  float* logits = nullptr;        // [count]
+  const int32_t* seen = nullptr;  // [seen_count]: tokens that the penalty applies to, in any order
+  int32_t* token = nullptr;       // the token chosen
+  uint32_t count = 0, seen_count = 0;
+  float penalty = 1.0f;
+  float temperature = 0.0f;  // 0: the most likely token
+  float top_p = 1.0f;
+  double draw = 0.0;  // at random in [0, 1)
+};
+
+}  // namespace longview
+
+#endif  // LONGVIEW_CORE_BACKEND_NET_CALLS_H_
