@@ -237,8 +237,8 @@ TEST(CaptionRecordTest, LivesWithTornAndHostileRecords) {
   EXPECT_EQ(CaptionRecord(folder.path(), 1, 1).Assess("a.srt", "s", "i"), OutputState::kForeign);
 }
 
-nlohmann::json ManifestOf(const std::string& run, const std::string& finished,
-                          const std::vector<CaptionOutcome>& outcomes) {
+nlohmann::json ManifestOf(const std::string& run, const std::string& finished, std::vector<CaptionOutcome> outcomes) {
+  for (CaptionOutcome& outcome : outcomes) outcome.checked = finished;
   CaptionManifest manifest;
   manifest.run = run;
   manifest.model = "m";
@@ -246,7 +246,7 @@ nlohmann::json ManifestOf(const std::string& run, const std::string& finished,
   manifest.shard = "1/2";
   manifest.started = finished;
   manifest.finished = finished;
-  manifest.outcomes = outcomes;
+  manifest.outcomes = std::move(outcomes);
   return nlohmann::json::parse(ManifestJson(manifest).dump());
 }
 
@@ -260,7 +260,7 @@ CaptionOutcome Outcome(const std::string& video, CaptionState state, const std::
   return outcome;
 }
 
-TEST(ManifestMergeTest, TheBestOfEachInputWhateverTheOrder) {
+TEST(ManifestMergeTest, WhatIsKnownOfEachInputWhateverTheOrder) {
   const NamedManifest first{
       "1", ManifestOf("r1", "2026-01-01T00:00:00Z",
                       {Outcome("/m/a.mp4", CaptionState::kDone), Outcome("/m/b.mp4", CaptionState::kFailed, "broken"),
@@ -294,12 +294,90 @@ TEST(ManifestMergeTest, OtherBatchesAndOtherFilesAreRefused) {
   NamedManifest other = sound;
   other.object["settings"]["every_s"] = 10;
   EXPECT_EQ(MergeManifests({sound, other}).status().code(), StatusCode::kInvalidArgument);
-  for (const char* text : {"[]", "{}", "null", R"({"format":"longview-manifest","version":2,"inputs":[]})",
+  for (const char* text : {"[]", "{}", "null", R"({"format":"longview-manifest","version":"1","inputs":[]})",
                            R"({"format":"longview-manifest","version":1,"inputs":[1]})",
                            R"({"format":"longview-manifest","version":1,"inputs":[{"video":1,"state":"done"}]})"}) {
     EXPECT_EQ(MergeManifests({{"x", nlohmann::json::parse(text)}}).status().code(), StatusCode::kDamaged) << text;
   }
   EXPECT_EQ(MergeManifests({}).status().code(), StatusCode::kInvalidArgument);
+  other = sound;
+  other.object["version"] = 2;
+  other.object["longview"] = "9.8.7";
+  const Status newer = MergeManifests({other}).status();
+  EXPECT_EQ(newer.code(), StatusCode::kUnsupported);
+  for (const char* part : {"a: ", "version 2", "9.8.7"}) {
+    EXPECT_NE(newer.message().find(part), std::string::npos) << newer.message();
+  }
+}
+
+// Films of one name and one content: as many as there are, in every run and on every mount.
+TEST(ManifestMergeTest, CopiesOfOneRunStayApart) {
+  const NamedManifest first{
+      "1", ManifestOf("r1", "2026-01-01T00:00:00Z",
+                      {Outcome("/m/A/x.mp4", CaptionState::kDone), Outcome("/m/B/x.mp4", CaptionState::kDone)})};
+  EXPECT_EQ(MergeManifests({first})->at("done"), 2);
+  const NamedManifest again{
+      "2", ManifestOf("r2", "2026-01-02T00:00:00Z",
+                      {Outcome("/m/B/x.mp4", CaptionState::kSkipped), Outcome("/m/A/x.mp4", CaptionState::kSkipped)})};
+  EXPECT_EQ(MergeManifests({first, again})->at("inputs").size(), 2u);
+  // The first by content alone: it must not take the place of the one that has its name.
+  const NamedManifest mixed{
+      "3", ManifestOf("r3", "2026-01-03T00:00:00Z",
+                      {Outcome("/net/B/x.mp4", CaptionState::kDone), Outcome("/m/A/x.mp4", CaptionState::kDone)})};
+  const auto merged = MergeManifests({mixed, again, first});
+  ASSERT_TRUE(merged.ok());
+  EXPECT_EQ(merged->at("inputs").size(), 2u);
+  EXPECT_EQ(merged->at("repeated"), 2);
+}
+
+// What was found out last counts, whichever run ended last and whatever was merged first.
+TEST(ManifestMergeTest, TheLatestRecordCounts) {
+  const auto manifest = [](const std::string& run, const std::string& finished, const std::string& checked,
+                           CaptionState state, const std::string& fingerprint) {
+    NamedManifest named{run, ManifestOf(run, finished, {Outcome("/m/a.mp4", state)})};
+    named.object["inputs"][0]["checked"] = checked;
+    named.object["inputs"][0]["fingerprint"] = fingerprint;
+    return named;
+  };
+  using enum CaptionState;
+  const auto state = [](const std::vector<NamedManifest>& manifests) {
+    const auto merged = MergeManifests(manifests);
+    return merged.ok() && merged->at("inputs").size() == 1 ? merged->at("inputs")[0]["state"].get<std::string>()
+                                                           : merged.status().message();
+  };
+  const NamedManifest made = manifest("r1", "2026-01-02T00:00:00Z", "2026-01-01T01:00:00Z", kDone, "f1");
+  const NamedManifest damaged = manifest("r2", "2026-01-01T03:00:00Z", "2026-01-01T02:00:00Z", kFailed, "f2");
+  const NamedManifest gone = manifest("r3", "2026-01-01T03:00:00Z", "2026-01-01T02:00:00Z", kFailed, "");
+  const NamedManifest stopped = manifest("r4", "2026-01-01T04:00:00Z", "2026-01-01T04:00:00Z", kNotDone, "");
+  const NamedManifest found = manifest("r5", "2026-01-01T05:00:00Z", "2026-01-01T05:00:00Z", kSkipped, "f1");
+  const NamedManifest retried = manifest("r6", "2026-01-01T05:00:00Z", "2026-01-01T05:00:00Z", kDone, "f2");
+  EXPECT_EQ(state({made, damaged}), "failed");
+  EXPECT_EQ(state({gone, made}), "failed");
+  EXPECT_EQ(state({made, stopped}), "done");
+  EXPECT_EQ(state({damaged, stopped}), "failed");
+  EXPECT_EQ(state({made, found}), "done");
+  EXPECT_EQ(state({damaged, retried}), "done");
+  EXPECT_EQ(state({made, damaged, stopped, retried}), "done");
+  const NamedManifest part{"p", nlohmann::json::parse(MergeManifests({made, found})->dump())};
+  EXPECT_EQ(state({part, damaged}), "done");
+  // Of an earlier version, without a time of its own: that of the run.
+  NamedManifest old = made;
+  old.object["inputs"][0].erase("checked");
+  EXPECT_EQ(state({old, damaged}), "done");
+  EXPECT_EQ(state({{"p", nlohmann::json::parse(MergeManifests({old})->dump())}, damaged}), "done");
+}
+
+TEST(ManifestMergeTest, OnlyAMergedManifestIsReplaced) {
+  const TempFolder folder;
+  EXPECT_TRUE(CheckMergeTarget(folder / "new.json").ok());
+  const nlohmann::json run = ManifestOf("r", "2026-01-01T00:00:00Z", {});
+  const fs::path merged = folder.Write("merged.json", MergeManifests({{"r", run}})->dump(2));
+  EXPECT_TRUE(CheckMergeTarget(merged).ok());
+  for (const std::string& bytes : {std::string("a film"), std::string(), std::string("{}"), run.dump()}) {
+    const Status kept = CheckMergeTarget(folder.Write("film.mp4", bytes));
+    EXPECT_EQ(kept.code(), StatusCode::kInvalidArgument) << bytes;
+    EXPECT_NE(kept.message().find("film.mp4: "), std::string::npos) << kept.message();
+  }
 }
 
 TEST(CaptionProgressTest, CountsBytesAndLeavesOutWhatWasSkipped) {
