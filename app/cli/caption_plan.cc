@@ -1,6 +1,7 @@
 // Inputs to tasks, and tasks to what is missing of their outputs.
 #include "app/cli/caption_plan.h"
 
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +29,9 @@ fs::path ManifestFolder(const Args& args, const CaptionInputs& found) {
   return folder.empty() || !fs::is_directory(folder, ignored) ? fs::path(".") : folder;
 }
 
+// Without its extension: the same for files that share their sidecar where it is named after the stem.
+fs::path StemPath(const fs::path& input) { return fs::path(input).replace_extension().lexically_normal(); }
+
 }  // namespace
 
 Result<CaptionPlan> PlanCaptions(const Args& args) {
@@ -42,8 +46,10 @@ Result<CaptionPlan> PlanCaptions(const Args& args) {
   const CaptionInputs found = CollectInputs(query);
   std::vector<fs::path> inputs;
   std::vector<fs::path> folders;
+  std::multiset<fs::path> stems;
   for (const CaptionInput& input : found.inputs) {
     inputs.push_back(input.path);
+    stems.insert(StemPath(input.path));
     fs::path folder = options.out.empty() ? input.path.parent_path() : fs::path(options.out) / input.mirror;
     folders.push_back(folder.empty() ? fs::path(".") : std::move(folder));
   }
@@ -53,7 +59,8 @@ Result<CaptionPlan> PlanCaptions(const Args& args) {
     const CaptionInput& input = found.inputs[i];
     if (!InShard(input.shard_key, options.shard.index, options.shard.count)) continue;
     const Result<FileStamp> stamp = StampFile(input.path);
-    plan.tasks.push_back({input.path, std::move(bases[i]), input.shard_key, stamp.ok() ? stamp->bytes : 0});
+    plan.tasks.push_back({input.path, std::move(bases[i]), input.shard_key, stamp.ok() ? stamp->bytes : 0,
+                          stems.count(StemPath(input.path)) > 1});
   }
   for (const CaptionFault& fault : found.faults) {
     if (InShard(fault.shard_key, options.shard.index, options.shard.count)) plan.faults.push_back(fault);
@@ -102,6 +109,7 @@ Result<std::vector<PendingOutput>> CaptionOutputs::FindPending(const CaptionTask
     const std::string path = (task.output.folder / name).lexically_normal().string();
     bool stays = false;
     if (sidecar) {
+      LV_RETURN_IF_ERROR(CheckHidesNone(task, path));
       LV_ASSIGN_OR_RETURN(stays, SidecarStays(path, outcome->fingerprint, tell));
     } else if (!args_.overwrite) {
       const OutputState state = record->Assess(name, settings_, outcome->fingerprint);
@@ -143,6 +151,18 @@ std::string CaptionOutputs::SidecarName(const CaptionTask& task) const {
   return OutputName(task.output.base, suffix);
 }
 
+// IMG.xmp is of all that is called IMG (Adobe's convention), but programs that know IMG.mov.xmp (digiKam, darktable)
+// look no further where there is one: a rating in the first would be lost to them.
+Status CaptionOutputs::CheckHidesNone(const CaptionTask& task, const fs::path& sidecar) {
+  const fs::path shared = task.output.folder / (task.input.stem().string() + CaptionSuffix(CaptionFormat::kXmp));
+  std::error_code ignored;
+  if (!task.shares_stem || fs::exists(sidecar, ignored) || !fs::exists(shared, ignored)) return Status::Ok();
+  const std::string name = sidecar.filename().string();
+  return IoError(shared.lexically_normal().string() + ": is the sidecar of several files, and " + name +
+                 " would hide it from other programs; rename it to " + name +
+                 " if it is of that file alone, or use --out");
+}
+
 Result<bool> CaptionOutputs::SidecarStays(const fs::path& path, const std::string& input, bool tell) {
   const Result<std::string> text = ReadWholeFile(path, kMaxSidecarBytes);
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) return false;
@@ -157,19 +177,24 @@ Result<bool> CaptionOutputs::SidecarStays(const fs::path& path, const std::strin
 Status CaptionOutputs::WriteSidecar(const CaptionTask& task, const std::string& name, std::span<const Cue> cues,
                                     double end_s, const std::string& input) {
   const fs::path path = task.output.folder / name;
-  // Under --out a sidecar beside the input is what the new one begins as.
-  const std::vector<fs::path> sources = {path, task.input.string() + ".xmp",
-                                         fs::path(task.input).replace_extension(".xmp")};
+  // Under --out a sidecar beside the input is what the new one begins as; not one of several files.
+  std::vector<fs::path> sources = {path, task.input.string() + ".xmp"};
+  if (!task.shares_stem) sources.push_back(fs::path(task.input).replace_extension(".xmp"));
   std::string text;
+  fs::path from = path;
   for (const fs::path& source : sources) {
+    std::error_code error;
+    (void)fs::exists(source, error);
+    if (error == std::errc::filename_too_long) continue;  // so there is none
     Result<std::string> found = ReadWholeFile(source, kMaxSidecarBytes);
     if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
     if (!found.ok()) continue;
     text = std::move(found).value();
+    from = source;
     break;
   }
   const Result<std::string> merged = MergeXmp(text, {DigestCaptions(cues, end_s).summary, settings_, input});
-  if (!merged.ok()) return merged.status().WithContext(path.string());
+  if (!merged.ok()) return merged.status().WithContext(from.string());
   return WriteFileAtomically(path, *merged);
 }
 

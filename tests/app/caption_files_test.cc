@@ -8,6 +8,7 @@
 
 #include "app/cli/caption_inputs.h"
 #include "app/cli/caption_manifest.h"
+#include "app/cli/caption_plan.h"
 #include "app/cli/caption_progress.h"
 #include "app/cli/caption_record.h"
 #include "app/engine/output_files.h"
@@ -235,6 +236,74 @@ TEST(CaptionRecordTest, LivesWithTornAndHostileRecords) {
       ".longview-captions.jsonl",
       "[]\n{}\nnull\n{\"bytes\":-1}\n{\"bytes\":1,\"name_hash\":5,\"hash\":[]}\n\xff\xfe\n" + std::string(100000, '['));
   EXPECT_EQ(CaptionRecord(folder.path(), 1, 1).Assess("a.srt", "s", "i"), OutputState::kForeign);
+}
+
+constexpr char kRated[] =
+    "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
+    "<rdf:Description rdf:about='' xmlns:xmp='http://ns.adobe.com/xap/1.0/' xmp:Rating='5'/></rdf:RDF></x:xmpmeta>";
+
+// Writes the sidecars of a folder's films; what was said of those that it could not, line by line.
+std::string WriteSidecars(const fs::path& folder, const std::string& out) {
+  Args args;
+  args.paths = {folder.string()};
+  args.caption.out = out;
+  args.caption.formats = {CaptionFormat::kXmp};
+  Terminal terminal;
+  const auto plan = PlanCaptions(args);
+  if (!plan.ok()) return plan.status().message();
+  CaptionOutputs outputs(args.caption, "settings", &terminal);
+  outputs.Prepare(plan->tasks, true);
+  std::string faults;
+  for (const CaptionTask& task : plan->tasks) {
+    CaptionOutcome outcome;
+    const auto pending = outputs.FindPending(task, true, &outcome);
+    Status status = pending.status();
+    const std::vector<Cue> cues = {{0.0, 1.0, "A dog runs"}};
+    if (pending.ok() && !pending->empty()) status = outputs.Write(task, pending->front(), cues, {}, &outcome);
+    if (!status.ok()) faults += status.message() + "\n";
+  }
+  return faults;
+}
+
+// Whether a sidecar is there with a description, and with the rating of kRated.
+std::string SidecarHolds(const fs::path& path) {
+  const Result<std::string> text = ReadWholeFile(path, 1 << 20);
+  if (!text.ok()) return "nothing";
+  const bool described = text->find("A dog runs") != std::string::npos;
+  const bool rated = text->find("Rating") != std::string::npos;
+  return std::string(described ? "description" : "") + (rated ? " rating" : "");
+}
+
+// What was written of several files is neither copied to one of them nor hidden from programs by it.
+TEST(CaptionSidecarTest, TheSidecarOfSeveralFilesStaysTheirs) {
+  const TempFolder folder;
+  fs::create_directories(folder / "in");
+  for (const char* name : {"in/IMG.mov", "in/IMG.png", "in/ALONE.mov"}) folder.Write(name, name);
+  for (const char* name : {"in/IMG.xmp", "in/ALONE.xmp"}) folder.Write(name, kRated);
+  const std::string faults = WriteSidecars(folder / "in", "");
+  EXPECT_EQ(std::count(faults.begin(), faults.end(), '\n'), 2) << faults;
+  EXPECT_NE(faults.find("IMG.xmp: "), std::string::npos) << faults;
+  EXPECT_EQ(SidecarHolds(folder / "in/IMG.xmp"), " rating");
+  EXPECT_EQ(SidecarHolds(folder / "in/IMG.mov.xmp"), "nothing");
+  EXPECT_EQ(SidecarHolds(folder / "in/ALONE.xmp"), "description rating");
+  EXPECT_EQ(WriteSidecars(folder / "in", folder / "out"), "");
+  EXPECT_EQ(SidecarHolds(folder / "out/IMG.mov.xmp"), "description");
+  EXPECT_EQ(SidecarHolds(folder / "out/IMG.png.xmp"), "description");
+  EXPECT_EQ(SidecarHolds(folder / "out/ALONE.xmp"), "description rating");
+  // One that is of a file alone is gone on with.
+  fs::rename(folder / "in/IMG.xmp", folder / "in/IMG.mov.xmp");
+  EXPECT_EQ(WriteSidecars(folder / "in", ""), "");
+  EXPECT_EQ(SidecarHolds(folder / "in/IMG.mov.xmp"), "description rating");
+  EXPECT_EQ(SidecarHolds(folder / "in/IMG.png.xmp"), "description");
+}
+
+TEST(CaptionSidecarTest, TheLongestNamesHaveThemToo) {
+  const TempFolder folder;
+  for (const size_t length : {246u, 250u, 251u}) folder.Write(std::string(length, 'x') + ".mp4", "x");
+  EXPECT_EQ(WriteSidecars(folder.path(), ""), "");
+  for (const size_t length : {246u, 250u, 251u}) {
+    EXPECT_EQ(SidecarHolds(folder / (std::string(length, 'x') + ".xmp")), "description") << length;
+  }
 }
 
 nlohmann::json ManifestOf(const std::string& run, const std::string& finished, std::vector<CaptionOutcome> outcomes) {
