@@ -45,7 +45,8 @@ nlohmann::ordered_json OutcomeJson(const CaptionOutcome& outcome) {
   nlohmann::ordered_json object = {{"video", ValidUtf8(outcome.video)},  {"state", StateName(outcome.state)},
                                    {"fingerprint", outcome.fingerprint}, {"outputs", outputs},
                                    {"captions", outcome.captions},       {"frames", outcome.frames},
-                                   {"seconds", outcome.seconds},         {"id", HashText(outcome.key)}};
+                                   {"seconds", outcome.seconds},         {"id", HashText(outcome.key)},
+                                   {"checked", outcome.checked}};
   if (!outcome.error.empty()) object["error"] = ValidUtf8(outcome.error);
   return object;
 }
@@ -59,7 +60,7 @@ nlohmann::ordered_json ManifestJson(const CaptionManifest& manifest) {
   nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
   for (const CaptionOutcome& outcome : manifest.outcomes) inputs.push_back(OutcomeJson(outcome));
   return {{"format", "longview-manifest"},
-          {"version", 1},
+          {"version", kManifestVersion},
           {"run", manifest.run},
           {"longview", LONGVIEW_VERSION},
           {"model", ValidUtf8(manifest.model)},

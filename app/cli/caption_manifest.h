@@ -13,7 +13,13 @@
 
 namespace longview::cli {
 
+// Of the manifests that are written and read.
+inline constexpr int kManifestVersion = 1;
+
 enum class CaptionState { kNotDone, kDone, kSkipped, kFailed };
+
+// Now, in UTC: 2026-01-31T23:59:59Z.
+std::string UtcNow();
 
 // What became of one input.
 struct CaptionOutcome {
@@ -24,8 +30,9 @@ struct CaptionOutcome {
   uint64_t captions = 0;
   double seconds = 0.0;
   std::string error;
-  std::string key;      // below the folder given, or its name: the same on every machine
-  uint64_t frames = 0;  // kept frames
+  std::string key;                 // below the folder given, or its name: the same on every machine
+  uint64_t frames = 0;             // kept frames
+  std::string checked = UtcNow();  // when the run turned to the input; while it is not done, when the run began
 };
 
 struct CaptionManifest {
@@ -47,7 +54,7 @@ size_t CountState(const CaptionManifest& manifest, CaptionState state);
 
 // {"format", "version", "run", "longview", "model", "settings", "shard", "started", "finished", "cancelled", "done",
 // "skipped", "failed", "not_done", "inputs": [{"video", "state", "fingerprint", "outputs", "captions", "frames",
-// "seconds", "id", "error"}]}; "id" is the hash of the input's path below the folder given, or of its name.
+// "seconds", "id", "checked", "error"}]}; "id" is the hash of the input's path below the folder given, or of its name.
 nlohmann::ordered_json ManifestJson(const CaptionManifest& manifest);
 
 inline constexpr std::string_view kManifestPrefix = "longview-manifest-";
@@ -61,19 +68,19 @@ struct NamedManifest {
   nlohmann::json object;
 };
 // One manifest for all inputs of several (parts of one batch, repeated runs, merged ones): of an input that several
-// name (equal "id" and "video", or "id" and "fingerprint") "done" counts before "skipped" before "failed" before
-// "not_done", and a later run before an earlier. "runs" lists them all; "repeated" counts inputs that were captioned
-// more than once. Equal manifests give equal bytes, in any order. kDamaged: no manifest; kInvalidArgument: other
-// settings or another model.
+// name (equal "id" and "video", or else "id" and "fingerprint") the record that was "checked" last counts. "not_done"
+// says nothing of an input, and what was found finished ("skipped") after it was "done" from the same content is "done"
+// still. Inputs of one manifest stay apart, whatever they hold. "runs" lists all runs; "repeated" counts inputs that
+// were captioned more than once. Equal manifests give equal bytes, in any order. kDamaged: no manifest; kUnsupported:
+// one of another version; kInvalidArgument: other settings or another model.
 Result<nlohmann::ordered_json> MergeManifests(std::vector<NamedManifest> manifests);
-// Reads a manifest, or all that lie in a folder. kNotFound, kDamaged, kIo.
+// Reads a manifest, or all that lie in a folder. kNotFound, kDamaged, kUnsupported, kIo.
 Result<std::vector<NamedManifest>> ReadManifests(const std::vector<std::string>& paths);
+// Whether a merged manifest may be written as `path`: kInvalidArgument where something else than one is there.
+Status CheckMergeTarget(const std::filesystem::path& path);
 
 // A name for a run that sorts by time and that no other run has, also on another machine: 20260131T235959Z-1a2b3c4d.
 std::string NewRunName();
-// Now, in UTC: 2026-01-31T23:59:59Z.
-std::string UtcNow();
-
 }  // namespace longview::cli
 
 #endif  // LONGVIEW_APP_CLI_CAPTION_MANIFEST_H_

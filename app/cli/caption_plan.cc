@@ -62,6 +62,9 @@ std::string SourceOf(const fs::path& input, const fs::path& folder) {
   return fs::absolute(input, ignored).lexically_normal().string();
 }
 
+// Without its extension: the same for files that share their sidecar where it is named after the stem.
+fs::path StemPath(const fs::path& input) { return fs::path(input).replace_extension().lexically_normal(); }
+
 }  // namespace
 
 Result<CaptionPlan> PlanCaptions(const Args& args) {
@@ -88,9 +91,11 @@ Result<CaptionPlan> PlanCaptions(const Args& args) {
     folders.push_back(folders[static_cast<size_t>(beside - inputs.begin())]);
     inputs.push_back(neighbour);
   }
+  std::multiset<fs::path> stems;
   std::vector<std::string> sources;
   std::map<std::string, CaptionRecord> records;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    stems.insert(StemPath(inputs[i]));
     sources.push_back(SourceOf(inputs[i], folders[i]));
     records.try_emplace(folders[i].string(), folders[i], options.shard.index, options.shard.count);
   }
@@ -110,8 +115,8 @@ Result<CaptionPlan> PlanCaptions(const Args& args) {
     const CaptionInput& input = found.inputs[i];
     if (!InShard(input.shard_key, options.shard.index, options.shard.count)) continue;
     const Result<FileStamp> stamp = StampFile(input.path);
-    plan.tasks.push_back(
-        {input.path, std::move(bases[i]), input.shard_key, stamp.ok() ? stamp->bytes : 0, std::move(sources[i])});
+    plan.tasks.push_back({input.path, std::move(bases[i]), input.shard_key, stamp.ok() ? stamp->bytes : 0,
+                          std::move(sources[i]), stems.count(StemPath(input.path)) > 1});
   }
   for (const CaptionFault& fault : found.faults) {
     if (InShard(fault.shard_key, options.shard.index, options.shard.count)) plan.faults.push_back(fault);
@@ -160,6 +165,7 @@ Result<std::vector<PendingOutput>> CaptionOutputs::FindPending(const CaptionTask
     const std::string path = (task.output.folder / name).lexically_normal().string();
     bool stays = false;
     if (sidecar) {
+      LV_RETURN_IF_ERROR(CheckHidesNone(task, path));
       LV_ASSIGN_OR_RETURN(stays, SidecarStays(path, outcome->fingerprint, tell));
     } else if (!args_.overwrite) {
       const OutputState state = record->Assess(name, {settings_, outcome->fingerprint, task.source});
@@ -205,6 +211,18 @@ std::string CaptionOutputs::SidecarName(const CaptionTask& task) const {
   return OutputName(task.output.base, suffix);
 }
 
+// IMG.xmp is of all that is called IMG (Adobe's convention), but programs that know IMG.mov.xmp (digiKam, darktable)
+// look no further where there is one: a rating in the first would be lost to them.
+Status CaptionOutputs::CheckHidesNone(const CaptionTask& task, const fs::path& sidecar) {
+  const fs::path shared = task.output.folder / (task.input.stem().string() + CaptionSuffix(CaptionFormat::kXmp));
+  std::error_code ignored;
+  if (!task.shares_stem || fs::exists(sidecar, ignored) || !fs::exists(shared, ignored)) return Status::Ok();
+  const std::string name = sidecar.filename().string();
+  return IoError(shared.lexically_normal().string() + ": is the sidecar of several files, and " + name +
+                 " would hide it from other programs; rename it to " + name +
+                 " if it is of that file alone, or use --out");
+}
+
 Result<bool> CaptionOutputs::SidecarStays(const fs::path& path, const std::string& input, bool tell) {
   const Result<std::string> text = ReadWholeFile(path, kMaxSidecarBytes);
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) return false;
@@ -219,19 +237,24 @@ Result<bool> CaptionOutputs::SidecarStays(const fs::path& path, const std::strin
 Status CaptionOutputs::WriteSidecar(const CaptionTask& task, const std::string& name, std::span<const Cue> cues,
                                     double end_s, const std::string& input) {
   const fs::path path = task.output.folder / name;
-  // Under --out a sidecar beside the input is what the new one begins as.
-  const std::vector<fs::path> sources = {path, task.input.string() + ".xmp",
-                                         fs::path(task.input).replace_extension(".xmp")};
+  // Under --out a sidecar beside the input is what the new one begins as; not one of several files.
+  std::vector<fs::path> sources = {path, task.input.string() + ".xmp"};
+  if (!task.shares_stem) sources.push_back(fs::path(task.input).replace_extension(".xmp"));
   std::string text;
+  fs::path from = path;
   for (const fs::path& source : sources) {
+    std::error_code error;
+    (void)fs::exists(source, error);
+    if (error == std::errc::filename_too_long) continue;  // so there is none
     Result<std::string> found = ReadWholeFile(source, kMaxSidecarBytes);
     if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
     if (!found.ok()) continue;
     text = std::move(found).value();
+    from = source;
     break;
   }
   const Result<std::string> merged = MergeXmp(text, {DigestCaptions(cues, end_s).summary, settings_, input});
-  if (!merged.ok()) return merged.status().WithContext(path.string());
+  if (!merged.ok()) return merged.status().WithContext(from.string());
   return WriteFileAtomically(path, *merged);
 }
 

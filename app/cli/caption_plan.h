@@ -25,9 +25,10 @@ namespace longview::cli {
 struct CaptionTask {
   std::filesystem::path input;
   OutputBase output;
-  std::string key;     // CaptionInput::shard_key
-  uint64_t bytes = 0;  // of the input; 0 where it cannot be read
-  std::string source;  // OutputOrigin::source
+  std::string key;           // CaptionInput::shard_key
+  uint64_t bytes = 0;        // of the input; 0 where it cannot be read
+  std::string source;        // OutputOrigin::source
+  bool shares_stem = false;  // with another file of its folder that could be captioned: IMG.mov and IMG.png
 };
 
 struct CaptionPlan {
@@ -68,6 +69,7 @@ class CaptionOutputs {
 
  private:
   std::string SidecarName(const CaptionTask& task) const;
+  static Status CheckHidesNone(const CaptionTask& task, const std::filesystem::path& sidecar);
   // Whether the output is to stay; kXmp.
   Result<bool> SidecarStays(const std::filesystem::path& path, const std::string& input, bool tell);
   Status WriteSidecar(const CaptionTask& task, const std::string& name, std::span<const Cue> cues, double end_s,

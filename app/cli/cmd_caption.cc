@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // To be raised when the same model and settings give other captions or other bytes than before.
-constexpr int kOutputVersion = 2;
+constexpr int kOutputVersion = 3;
 constexpr auto kProgressEvery = std::chrono::seconds(1);  // for machines; people see it more often
 
 nlohmann::ordered_json SettingsJson(const Args& args, const std::string& model) {

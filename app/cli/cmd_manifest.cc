@@ -7,11 +7,12 @@
 namespace longview::cli {
 
 int RunManifest(const Context& context) {
+  const std::string& out = context.args.manifest.out;
+  if (const Status target = CheckMergeTarget(out); !target.ok()) return Fail(context, target);
   Result<std::vector<NamedManifest>> manifests = ReadManifests(context.args.paths);
   if (!manifests.ok()) return Fail(context, manifests.status());
   const Result<nlohmann::ordered_json> merged = MergeManifests(std::move(manifests).value());
   if (!merged.ok()) return Fail(context, merged.status());
-  const std::string& out = context.args.manifest.out;
   if (!out.empty()) {
     if (const Status written = WriteFileAtomically(out, merged->dump(2) + "\n"); !written.ok()) {
       return Fail(context, written);

@@ -1,7 +1,9 @@
 // Manifests of parts into one of the whole.
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
 #include <map>
-#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -23,54 +25,67 @@ std::string TextAt(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Of several records of one input the highest is kept. Nothing where there is no such state.
-std::optional<int> Rank(const std::string& state) {
-  if (state == "done") return 3;
-  if (state == "skipped") return 2;
-  if (state == "failed") return 1;
-  if (state == "not_done") return 0;
-  return std::nullopt;
-}
-
 bool IsInput(const json& input) {
   if (!input.is_object() || !input.contains("video") || !input.contains("state")) return false;
-  for (const char* key : {"video", "state", "fingerprint", "id", "error"}) {
+  for (const char* key : {"video", "state", "fingerprint", "id", "checked", "error"}) {
     if (input.contains(key) && !input[key].is_string()) return false;
   }
-  return Rank(TextAt(input, "state")).has_value();
+  constexpr std::array<std::string_view, 4> kStates = {"done", "skipped", "failed", "not_done"};
+  return std::find(kStates.begin(), kStates.end(), TextAt(input, "state")) != kStates.end();
 }
 
 Status CheckManifest(const NamedManifest& manifest) {
   const json& object = manifest.object;
-  const bool sound = object.is_object() && TextAt(object, "format") == "longview-manifest" &&
-                     object.value("version", json()) == 1 && object.contains("inputs") && object["inputs"].is_array() &&
+  const bool named = object.is_object() && TextAt(object, "format") == "longview-manifest";
+  const json version = named ? object.value("version", json()) : json();
+  if (version.is_number_integer() && version != kManifestVersion) {
+    const std::string writer = TextAt(object, "longview");
+    return Unsupported(manifest.name + ": is a manifest of version " + version.dump() + ", and this Longview knows " +
+                       std::to_string(kManifestVersion) + "; merge it with the Longview that wrote it" +
+                       (writer.empty() ? "" : ", " + writer));
+  }
+  const bool sound = version == kManifestVersion && object.contains("inputs") && object["inputs"].is_array() &&
                      std::all_of(object["inputs"].begin(), object["inputs"].end(), IsInput);
   return sound ? Status::Ok() : Damaged(manifest.name + ": is no manifest of longview caption");
+}
+
+// When a run ended; of one that was killed, when it began.
+std::string TimeOf(const json& manifest) {
+  std::string finished = TextAt(manifest, "finished");
+  return finished.empty() ? TextAt(manifest, "started") : finished;
 }
 
 // The inputs of several manifests, one record each.
 class Inputs {
  public:
-  void Add(const json& input) {
-    const std::string by_name = TextAt(input, "id") + "\n" + TextAt(input, "video");
-    const std::string print = TextAt(input, "fingerprint");
-    const std::string by_content = TextAt(input, "id") + "\n" + print;
-    size_t at = records_.size();
-    if (const auto found = by_name_.find(by_name); found != by_name_.end()) {
-      at = found->second;
-    } else if (const auto same = by_content_.find(by_content); !print.empty() && same != by_content_.end()) {
-      at = same->second;
+  // Names before contents: copies of one film are told apart wherever a name tells them.
+  void Add(const json& manifest) {
+    const json& inputs = manifest["inputs"];
+    std::vector<size_t> at(inputs.size(), kNone);
+    std::set<size_t> taken;
+    for (const auto key : {&NameKey, &ContentKey}) {
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (at[i] == kNone) at[i] = Known(key(inputs[i]), taken);
+        if (at[i] != kNone) taken.insert(at[i]);
+      }
     }
-    const bool is_done = TextAt(input, "state") == "done";
-    if (at == records_.size()) {
-      records_.push_back({input, is_done ? 1 : 0});
-    } else {
-      Record& record = records_[at];
-      if (is_done) ++record.times_done;
-      if (Rank(TextAt(input, "state")) >= Rank(TextAt(record.input, "state"))) record.input = input;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      json input = inputs[i];
+      // Of an earlier version.
+      if (TextAt(input, "checked").empty()) input["checked"] = TimeOf(manifest);
+      const bool is_new = at[i] == kNone;
+      if (is_new) at[i] = records_.size();
+      for (const std::string& key : {NameKey(input), ContentKey(input)}) {
+        if (!key.empty()) known_[key].insert(at[i]);
+      }
+      const int done = TextAt(input, "state") == "done" ? 1 : 0;
+      if (is_new) {
+        records_.push_back({std::move(input), done});
+      } else {
+        records_[at[i]].times_done += done;
+        Keep(std::move(input), &records_[at[i]].input);
+      }
     }
-    by_name_[by_name] = at;
-    if (!print.empty()) by_content_[by_content] = at;
   }
 
   json Take() {
@@ -96,9 +111,39 @@ class Inputs {
     json input;
     int times_done = 0;
   };
+  static constexpr size_t kNone = SIZE_MAX;
+
+  static std::string NameKey(const json& input) { return TextAt(input, "id") + "\nname " + TextAt(input, "video"); }
+  static std::string ContentKey(const json& input) {
+    const std::string print = TextAt(input, "fingerprint");
+    return print.empty() ? print : TextAt(input, "id") + "\ncontent " + print;
+  }
+
+  // A record of that key that no other input of the same manifest has.
+  size_t Known(const std::string& key, const std::set<size_t>& taken) const {
+    const auto found = known_.find(key);
+    if (found == known_.end()) return kNone;
+    const auto free = std::find_if(found->second.begin(), found->second.end(),
+                                   [&taken](size_t record) { return !taken.contains(record); });
+    return free == found->second.end() ? kNone : *free;
+  }
+
+  // Leaves in `kept` what the two say together.
+  static void Keep(json input, json* kept) {
+    if (TextAt(input, "checked") < TextAt(*kept, "checked")) std::swap(input, *kept);
+    const std::string earlier = TextAt(*kept, "state");
+    const std::string later = TextAt(input, "state");
+    const bool same_content = TextAt(input, "fingerprint") == TextAt(*kept, "fingerprint");
+    if (later == "not_done" && earlier != "not_done") return;
+    if (later == "skipped" && earlier == "done" && same_content) {
+      (*kept)["checked"] = input["checked"];
+    } else {
+      *kept = std::move(input);
+    }
+  }
+
   std::vector<Record> records_;
-  std::map<std::string, size_t> by_name_;
-  std::map<std::string, size_t> by_content_;
+  std::map<std::string, std::set<size_t>> known_;
 };
 
 // What was merged before, or the manifest itself.
@@ -129,8 +174,7 @@ Result<nlohmann::ordered_json> MergeManifests(std::vector<NamedManifest> manifes
   for (const NamedManifest& manifest : manifests) LV_RETURN_IF_ERROR(CheckManifest(manifest));
   // The order of runs, whatever the order of words; a manifest given twice counts once.
   std::sort(manifests.begin(), manifests.end(), [](const NamedManifest& a, const NamedManifest& b) {
-    return std::pair(TextAt(a.object, "finished"), a.object.dump()) <
-           std::pair(TextAt(b.object, "finished"), b.object.dump());
+    return std::pair(TimeOf(a.object), a.object.dump()) < std::pair(TimeOf(b.object), b.object.dump());
   });
   manifests.erase(std::unique(manifests.begin(), manifests.end(),
                               [](const NamedManifest& a, const NamedManifest& b) { return a.object == b.object; }),
@@ -145,7 +189,7 @@ Result<nlohmann::ordered_json> MergeManifests(std::vector<NamedManifest> manifes
                              "; only parts of one batch can be merged");
     }
     AddRuns(manifest.object, &runs);
-    for (const json& input : manifest.object["inputs"]) inputs.Add(input);
+    inputs.Add(manifest.object);
   }
   std::string names;
   std::string started;
@@ -160,7 +204,7 @@ Result<nlohmann::ordered_json> MergeManifests(std::vector<NamedManifest> manifes
   }
   const size_t not_done = inputs.Count("not_done");
   nlohmann::ordered_json merged = {{"format", "longview-manifest"},
-                                   {"version", 1},
+                                   {"version", kManifestVersion},
                                    {"run", "merged-" + HashText(names)},
                                    {"longview", TextAt(first, "longview")},
                                    {"model", TextAt(first, "model")},
@@ -201,6 +245,16 @@ Result<std::vector<NamedManifest>> ReadManifests(const std::vector<std::string>&
     }
   }
   return manifests;
+}
+
+Status CheckMergeTarget(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return Status::Ok();  // a new one, or what cannot be written at all
+  // A film is not read to its end to find that it is no manifest.
+  const bool may_be = std::ifstream(path).peek() == '{';
+  const Result<NamedManifest> there = may_be ? ReadManifest(path) : Damaged("");
+  if (there.ok() && there->object.contains("runs")) return Status::Ok();
+  return InvalidArgument(path.string() + ": is there already and is no merged manifest; choose another name for --out");
 }
 
 }  // namespace longview::cli

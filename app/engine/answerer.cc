@@ -227,6 +227,7 @@ Result<std::vector<size_t>> NeighbourFrames(const Session& session, const Questi
                                             const JobContext& job, ThreadPool* pool) {
   size_t reference = 0;
   if (const std::optional<TimeSpan> time = TimeInQuestion("at " + plan.event)) {
+    LV_RETURN_IF_ERROR(CheckNamed(session, *time));
     reference = session.FramesNear(time->start, 1).front();
   } else {
     LV_ASSIGN_OR_RETURN(const std::vector<Moment> moments, FindEvent(session, plan.event, options, job, pool));
@@ -348,6 +349,8 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
     }
     const SessionFrame& middle = session.frames()[frames[frames.size() / 2]];
     named = TimeSpan{middle.start, middle.end};
+  } else if (named && !options.at) {
+    LV_RETURN_IF_ERROR(CheckNamed(session, *named));
   }
   if (plan.general && session.bridge().caption_head) {
     if (frames.empty()) {

@@ -24,8 +24,8 @@ Status CheckWords(std::string_view words, const std::string& what);
 Status CheckAsk(std::string_view question, const AskOptions& options);
 
 // Answers from a session of at least one frame. time.index_s and total_s are the caller's to fill; first_token_s counts
-// from `ready`. Errors: kInvalidArgument (an empty question), kOutOfRange (no frame within options.at; a question
-// longer than the decoder's context), kCancelled.
+// from `ready`. Errors: kInvalidArgument (an empty question), kOutOfRange (no frame within options.at, or by
+// the time that the question names; a question longer than the decoder's context), kCancelled.
 Result<Answer> AnswerFrom(const Session& session, std::string_view question, const AskOptions& options,
                           std::chrono::steady_clock::time_point ready, const JobContext& job,
                           const std::function<void(std::string_view)>& on_text, ThreadPool* pool);

@@ -57,6 +57,10 @@ std::string EdlText(std::string_view text) {
 // Frames that drop-frame leaves out each minute but the tenth.
 int64_t DroppedAMinute(const FrameRate& rate) { return rate.timebase / 15; }
 
+int64_t FramesInTenMinutes(const FrameRate& rate) {
+  return rate.timebase * 600 - (rate.drop ? 9 * DroppedAMinute(rate) : 0);
+}
+
 std::string RationalTime(int64_t frames, const FrameRate& rate) {
   if (frames == 0) return "0s";
   const int64_t num = frames * rate.num;
@@ -98,6 +102,22 @@ std::string EdlEvent(int64_t number, int64_t source, int64_t record, int64_t len
 std::string EdlSource(const TimelineMedia& media) {
   return "* FROM CLIP NAME: " + EdlText(media.file.filename().native()) +
          "\n* SOURCE FILE: " + EdlText(media.file.native()) + "\n";
+}
+
+// The rate at which timecode counts the film: its own where that is a whole number of frames a second or one that has
+// a timecode of its own; else one of which each second has its whole frames, so that timecode keeps the film's time.
+FrameRate CountedRate(const TimelineMedia& media) {
+  const FrameRate rate = FilmRate(media.fps, media.timecode);
+  if ((rate.num == 1 || rate.num == 1001) && rate.timebase <= 100) return rate;
+  constexpr std::array<int64_t, 4> kBases = {25, 30, 50, 60};
+  const auto base = std::find_if(kBases.begin(), kBases.end(), [&rate](int64_t b) { return b * rate.num >= rate.den; });
+  const int64_t timebase = base == kBases.end() ? kBases.back() : *base;
+  return {1, timebase, timebase, false};
+}
+
+// The frame that the film's own timecode begins with, in frames of CountedRate.
+int64_t FirstFrame(const TimelineMedia& media, const FrameRate& counted) {
+  return std::max<int64_t>(0, ParseTimecode(media.timecode, counted));
 }
 
 int64_t FilmFrames(const TimelineMedia& media, const FrameRate& rate, std::span<const Marker> markers) {
@@ -144,11 +164,11 @@ FrameRate FilmRate(double fps, std::string_view timecode) {
 }
 
 std::string Timecode(int64_t frame, const FrameRate& rate) {
+  const int64_t ten = FramesInTenMinutes(rate);
+  frame %= ten * 6 * 24;
   if (rate.drop) {
-    // Ten minutes hold 9 * dropped frames fewer than they count.
     const int64_t dropped = DroppedAMinute(rate);
     const int64_t minute = rate.timebase * 60 - dropped;
-    const int64_t ten = minute * 10 + dropped;
     const int64_t rest = frame % ten;
     frame += (frame / ten) * 9 * dropped;
     if (rest >= rate.timebase * 60) frame += dropped * (1 + (rest - rate.timebase * 60) / minute);
@@ -175,8 +195,8 @@ int64_t ParseTimecode(std::string_view text, const FrameRate& rate) {
 }
 
 std::string WriteEdl(std::span<const Cue> cues, const TimelineMedia& media) {
-  const FrameRate rate = FilmRate(media.fps, media.timecode);
-  const int64_t source = std::max<int64_t>(0, ParseTimecode(media.timecode, rate));
+  const FrameRate rate = CountedRate(media);
+  const int64_t source = FirstFrame(media, rate);
   const int64_t record = ParseTimecode("01:00:00:00", rate);
   std::string out = EdlHead(media, rate);
   int64_t number = 0;
@@ -192,8 +212,8 @@ std::string WriteEdl(std::span<const Cue> cues, const TimelineMedia& media) {
 }
 
 std::string WriteCutEdl(std::span<const TimeSpan> moments, const TimelineMedia& media) {
-  const FrameRate rate = FilmRate(media.fps, media.timecode);
-  const int64_t source = std::max<int64_t>(0, ParseTimecode(media.timecode, rate));
+  const FrameRate rate = CountedRate(media);
+  const int64_t source = FirstFrame(media, rate);
   std::string out = EdlHead(media, rate);
   int64_t number = 0, record = 0;
   for (const TimeSpan& moment : moments) {
@@ -208,7 +228,9 @@ std::string WriteCutEdl(std::span<const TimeSpan> moments, const TimelineMedia& 
 std::string WriteFcpxml(std::span<const Cue> cues, std::span<const Chapter> chapters, const TimelineMedia& media) {
   const FrameRate rate = FilmRate(media.fps, media.timecode);
   const std::vector<Marker> markers = Markers(cues, media.end_s, rate);
-  const int64_t start = std::max<int64_t>(0, ParseTimecode(media.timecode, rate));
+  const FrameRate counted = CountedRate(media);
+  const int64_t first = FirstFrame(media, counted);
+  const int64_t start = FrameAt(static_cast<double>(first * counted.num) / static_cast<double>(counted.den), rate);
   const std::string duration = RationalTime(FilmFrames(media, rate, markers), rate);
   const std::string one_frame = RationalTime(1, rate);
   const std::string name = OneLine(ValidUtf8(media.file.filename().native()));

@@ -36,7 +36,8 @@ FrameRate NominalRate(double fps);
 // either.
 FrameRate FilmRate(double fps, std::string_view timecode);
 
-// `frame` (>= 0) as HH:MM:SS:FF, with ';' before the frames in drop-frame. Hours go on above 23.
+// `frame` (>= 0) as HH:MM:SS:FF, with ';' before the frames in drop-frame. After 23 hours come 0: timecode is that of a
+// day. It keeps the film's time only where the rate is `timebase` frames a second, or drops.
 std::string Timecode(int64_t frame, const FrameRate& rate);
 // The frame that a timecode such as 01:00:00:00 or 01:00:00;00 names; -1 where it is none.
 int64_t ParseTimecode(std::string_view text, const FrameRate& rate);
@@ -52,7 +53,8 @@ struct TimelineMedia {
   std::string timecode;  // of the first frame, as the file has it; empty: 00:00:00:00
 };
 
-// A CMX 3600 list. Source times are the file's own timecode, record times begin at 01:00:00:00.
+// A CMX 3600 list. Source times are the file's own timecode, record times begin at 01:00:00:00. A film whose rate is no
+// whole number of frames a second and none of NTSC's, or above 100, is counted at 25, 30, 50 or 60 instead.
 std::string WriteEdl(std::span<const Cue> cues, const TimelineMedia& media);
 
 // A CMX 3600 list that cuts `moments` (seconds, in the order given) of the film one behind the other, each at least a

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <pugixml.hpp>
 #include <sstream>
 #include <vector>
@@ -89,18 +91,111 @@ std::string Prefix(pugi::xml_node node, std::string_view space, const char* want
   return prefix;
 }
 
-bool SameLanguage(std::string_view a, std::string_view b) {
+bool SameWord(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     return lower(x) == lower(y);
   });
 }
 
+// The encoding that an XML declaration names; empty where it names none.
+std::string DeclaredEncoding(std::string_view text) {
+  constexpr std::string_view kEnd = "?>";
+  const size_t end = text.find(kEnd);
+  if (end == std::string_view::npos) return {};
+  pugi::xml_document declaration;
+  declaration.load_buffer(text.data(), end + kEnd.size(), pugi::parse_declaration | pugi::parse_fragment,
+                          pugi::encoding_latin1);
+  const pugi::xml_node first = declaration.first_child();
+  return first.type() == pugi::node_declaration ? first.attribute("encoding").value() : "";
+}
+
+// Lone surrogates stay, and are no UTF-8 then.
+std::string FromUtf16(std::string_view bytes, bool big_endian) {
+  const auto unit = [&](size_t at) -> uint32_t {
+    const auto first = static_cast<unsigned char>(bytes[at]);
+    const auto second = static_cast<unsigned char>(bytes[at + 1]);
+    return big_endian ? first << 8 | second : second << 8 | first;
+  };
+  std::wstring characters;
+  for (size_t at = 0; at + 1 < bytes.size(); at += 2) {
+    uint32_t c = unit(at);
+    const uint32_t next = at + 3 < bytes.size() ? unit(at + 2) : 0;
+    if ((c & 0xFC00) == 0xD800 && (next & 0xFC00) == 0xDC00) {
+      c = 0x10000 + ((c & 0x3FF) << 10 | (next & 0x3FF));
+      at += 2;
+    }
+    characters += static_cast<wchar_t>(c);
+  }
+  return pugi::as_utf8(characters);
+}
+
+std::string FromLatin1(std::string_view bytes) {
+  std::wstring characters;
+  for (const char c : bytes) characters += static_cast<wchar_t>(static_cast<unsigned char>(c));
+  return pugi::as_utf8(characters);
+}
+
+// Whether each character reference is to one that XML has: pugixml would end a text at &#0;.
+bool HasSoundReferences(std::string_view text) {
+  for (size_t at = text.find("&#"); at != std::string_view::npos; at = text.find("&#", at)) {
+    at += 2;
+    const bool hexadecimal = text.substr(at).starts_with('x');
+    if (hexadecimal) ++at;
+    uint32_t c = 0;
+    const auto read = std::from_chars(text.data() + at, text.data() + text.size(), c, hexadecimal ? 16 : 10);
+    if (read.ec != std::errc() || c > 0x10FFFF) return false;
+    const std::string character = pugi::as_utf8(std::wstring(1, static_cast<wchar_t>(c)));
+    if (c == 0 || XmlText(character) != character) return false;
+  }
+  return true;
+}
+
+// A sidecar's text as UTF-8 with the line ends of XML, so that nothing of it can be lost: pugixml takes any encoding
+// that it does not know for UTF-8, and passes over what it cannot convert.
+Result<std::string> Decode(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  constexpr char kHelp[] = "; save it as UTF-8 with the program that it is from";
+  const bool big_endian = bytes.starts_with("\xFE\xFF") || bytes.starts_with("\0<"sv);
+  const bool little_endian = bytes.starts_with("\xFF\xFE") || bytes.starts_with("<\0"sv);
+  std::string text;
+  if (big_endian || little_endian) {
+    if (bytes.size() % 2 != 0) return Damaged("ends within a character of UTF-16");
+    if (bytes.front() != '<' && bytes.front() != '\0') bytes.remove_prefix(2);  // the byte order mark
+    text = FromUtf16(bytes, big_endian);
+  } else if (bytes.starts_with("\xEF\xBB\xBF")) {
+    text = bytes.substr(3);
+  } else {
+    const std::string declared = DeclaredEncoding(bytes);
+    const auto is = [&declared](const char* name) { return SameWord(declared, name); };
+    if (is("ISO-8859-1") || is("latin1")) {
+      text = FromLatin1(bytes);
+    } else if (declared.empty() || is("UTF-8") || is("UTF8") || is("US-ASCII") || is("ASCII")) {
+      text = bytes;
+    } else {
+      return Unsupported("is in the encoding " + XmlText(declared) + ", which Longview cannot read" + kHelp);
+    }
+  }
+  if (XmlText(text) != text) return Damaged(std::string("holds bytes that are no characters of XML") + kHelp);
+  if (!HasSoundReferences(text)) return Damaged("is no sound XML: it refers to a character that there is not");
+  std::string lines;
+  lines.reserve(text.size());
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\r') {
+      lines += text[at];
+    } else if (at + 1 == text.size() || text[at + 1] != '\n') {
+      lines += '\n';
+    }
+  }
+  return lines;
+}
+
 // One sidecar, parsed, with the places that matter in it.
 class Sidecar {
  public:
-  Status Parse(std::string_view text) {
-    const pugi::xml_parse_result parsed = document_.load_buffer(text.data(), text.size(), kParse);
+  Status Parse(std::string_view bytes) {
+    LV_ASSIGN_OR_RETURN(const std::string text, Decode(bytes));
+    const pugi::xml_parse_result parsed = document_.load_buffer(text.data(), text.size(), kParse, pugi::encoding_utf8);
     if (!parsed) return Damaged(std::string("is no sound XML (") + parsed.description() + ")");
     for (const pugi::xml_node node : document_.children()) {
       if (node.type() == pugi::node_doctype)
@@ -184,7 +279,15 @@ class Sidecar {
     }
     std::ostringstream out;
     document_.save(out, "", pugi::format_raw | pugi::format_no_declaration, pugi::encoding_utf8);
-    std::string text = out.str();
+    std::string text;
+    for (const char c : out.str()) {
+      // By Decode only a reference gave one; as itself it would be read as the end of a line.
+      if (c == '\r') {
+        text += "&#13;";
+      } else {
+        text += c;
+      }
+    }
     if (text.empty() || text.back() != '\n') text += '\n';
     return text;
   }
@@ -255,7 +358,7 @@ class Sidecar {
 
   bool HasItem(std::string_view language) const {
     return std::any_of(alternatives_.begin(), alternatives_.end(), [language](const pugi::xml_node& item) {
-      return SameLanguage(item.attribute("xml:lang").value(), language);
+      return SameWord(item.attribute("xml:lang").value(), language);
     });
   }
 
@@ -269,7 +372,7 @@ class Sidecar {
     // Longview's own place comes last: what stands there was changed by hand, and a run told to overwrite it does.
     if (!HasItem("en")) return {Item("en")};
     for (const pugi::xml_node item : alternatives_.children()) {
-      if (SameLanguage(item.attribute("xml:lang").value(), "en-x-longview")) return {item};
+      if (SameWord(item.attribute("xml:lang").value(), "en-x-longview")) return {item};
     }
     return {Item("en-x-longview")};
   }

@@ -29,8 +29,8 @@ enum class XmpState {
   kEdited,    // its text was changed or taken out by somebody
 };
 
-// kDamaged: not XML, or XML without rdf:RDF; kUnsupported: a document type declaration, or a dc:description of a kind
-// that XMP does not know.
+// kDamaged: not XML, or XML without rdf:RDF; kUnsupported: an encoding other than UTF-8, UTF-16 and ISO-8859-1, a
+// document type declaration, or a dc:description of a kind that XMP does not know.
 Result<XmpState> AssessXmp(std::string_view sidecar, std::string_view settings, std::string_view input);
 
 // The sidecar with `note` in it; a new one where `sidecar` is empty. Longview's earlier items are replaced. Otherwise

@@ -66,6 +66,13 @@ std::vector<size_t> Fused(const std::vector<size_t>& one, const std::vector<size
   return ByScore(scores);
 }
 
+Status NoPicture(const Session& session, const std::string& when) {
+  double until = 0.0;
+  for (const SessionFrame& frame : session.frames()) until = std::max(until, frame.end);
+  const std::string of = session.videos().size() == 1 ? session.videos()[0].name : "the videos";
+  return OutOfRange(of + ": no picture was kept " + when + "; the last one ends at " + FormatTime(until, 3));
+}
+
 }  // namespace
 
 Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optional<TimeSpan>& at) {
@@ -74,12 +81,17 @@ Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optio
   if (!at) return frames;
   frames = session.FramesIn(*at);
   if (!frames.empty()) return frames;
-  double until = 0.0;
-  for (const SessionFrame& frame : session.frames()) until = std::max(until, frame.end);
-  const std::string of = session.videos().size() == 1 ? session.videos()[0].name : "the videos";
   const std::string end = std::isfinite(at->end) ? FormatTime(at->end, 3) : "the end";
-  return OutOfRange(of + ": no picture was kept between " + FormatTime(at->start, 3) + " and " + end +
-                    "; the last one ends at " + FormatTime(until, 3));
+  return NoPicture(session, "between " + FormatTime(at->start, 3) + " and " + end);
+}
+
+Status CheckNamed(const Session& session, const TimeSpan& named) {
+  constexpr double kRounded_s = 1.0;  // people round, and mean the last picture by the film's length
+  for (const SessionFrame& frame : session.frames()) {
+    const bool still = session.videos()[frame.video].index->totals().still;
+    if (still || named.start <= frame.end + kRounded_s) return Status::Ok();
+  }
+  return NoPicture(session, "at " + FormatTime(named.start) + ", which the question names");
 }
 
 std::vector<size_t> NamedFrames(const Session& session, const TimeSpan& named, size_t count,

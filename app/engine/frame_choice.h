@@ -21,6 +21,10 @@ namespace longview {
 // where none is left.
 Result<std::vector<size_t>> FramesAsked(const Session& session, const std::optional<TimeSpan>& at);
 
+// kOutOfRange, with how far the videos go, where all of them have ended by the time that a question names; a picture
+// has no times.
+Status CheckNamed(const Session& session, const TimeSpan& named);
+
 // A time in the question's words says where to look, whatever the pictures are like: of a moment the frame shown then
 // and of its shot the nearest, `count` at most, in order; of a span all that it has, or `frames` where it has none.
 std::vector<size_t> NamedFrames(const Session& session, const TimeSpan& named, size_t count,

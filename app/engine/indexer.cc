@@ -356,7 +356,7 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
     return Status::Ok();
   };
   LV_ASSIGN_OR_RETURN(const IngestSummary summary, IngestVideo(request.video.string(), options, job, consume));
-  if (!summary.damage.message.empty()) parts_.warn(request.video.string() + ": " + summary.damage.message);
+  if (!summary.damage.message.empty()) parts_.warn(summary.damage.message);
   if (summary.damage.shortened) {
     return Damaged(request.video.string() + ": became shorter while it was read; try again when it is whole");
   }

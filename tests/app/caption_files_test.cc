@@ -10,6 +10,7 @@
 
 #include "app/cli/caption_inputs.h"
 #include "app/cli/caption_manifest.h"
+#include "app/cli/caption_plan.h"
 #include "app/cli/caption_progress.h"
 #include "app/cli/caption_record.h"
 #include "app/engine/output_files.h"
@@ -333,8 +334,76 @@ TEST(CaptionRecordTest, LivesWithTornAndHostileRecords) {
   EXPECT_EQ(CaptionRecord(folder.path(), 1, 1).Assess("a.srt", kOrigin), OutputState::kForeign);
 }
 
-nlohmann::json ManifestOf(const std::string& run, const std::string& finished,
-                          const std::vector<CaptionOutcome>& outcomes) {
+constexpr char kRated[] =
+    "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
+    "<rdf:Description rdf:about='' xmlns:xmp='http://ns.adobe.com/xap/1.0/' xmp:Rating='5'/></rdf:RDF></x:xmpmeta>";
+
+// Writes the sidecars of a folder's films; what was said of those that it could not, line by line.
+std::string WriteSidecars(const fs::path& folder, const std::string& out) {
+  Args args;
+  args.paths = {folder.string()};
+  args.caption.out = out;
+  args.caption.formats = {CaptionFormat::kXmp};
+  Terminal terminal;
+  const auto plan = PlanCaptions(args);
+  if (!plan.ok()) return plan.status().message();
+  CaptionOutputs outputs(args.caption, "settings", &terminal);
+  outputs.Prepare(plan->tasks, true);
+  std::string faults;
+  for (const CaptionTask& task : plan->tasks) {
+    CaptionOutcome outcome;
+    const auto pending = outputs.FindPending(task, true, &outcome);
+    Status status = pending.status();
+    const std::vector<Cue> cues = {{0.0, 1.0, "A dog runs"}};
+    if (pending.ok() && !pending->empty()) status = outputs.Write(task, pending->front(), cues, {}, &outcome);
+    if (!status.ok()) faults += status.message() + "\n";
+  }
+  return faults;
+}
+
+// Whether a sidecar is there with a description, and with the rating of kRated.
+std::string SidecarHolds(const fs::path& path) {
+  const Result<std::string> text = ReadWholeFile(path, 1 << 20);
+  if (!text.ok()) return "nothing";
+  const bool described = text->find("A dog runs") != std::string::npos;
+  const bool rated = text->find("Rating") != std::string::npos;
+  return std::string(described ? "description" : "") + (rated ? " rating" : "");
+}
+
+// What was written of several files is neither copied to one of them nor hidden from programs by it.
+TEST(CaptionSidecarTest, TheSidecarOfSeveralFilesStaysTheirs) {
+  const TempFolder folder;
+  fs::create_directories(folder / "in");
+  for (const char* name : {"in/IMG.mov", "in/IMG.png", "in/ALONE.mov"}) folder.Write(name, name);
+  for (const char* name : {"in/IMG.xmp", "in/ALONE.xmp"}) folder.Write(name, kRated);
+  const std::string faults = WriteSidecars(folder / "in", "");
+  EXPECT_EQ(std::count(faults.begin(), faults.end(), '\n'), 2) << faults;
+  EXPECT_NE(faults.find("IMG.xmp: "), std::string::npos) << faults;
+  EXPECT_EQ(SidecarHolds(folder / "in/IMG.xmp"), " rating");
+  EXPECT_EQ(SidecarHolds(folder / "in/IMG.mov.xmp"), "nothing");
+  EXPECT_EQ(SidecarHolds(folder / "in/ALONE.xmp"), "description rating");
+  EXPECT_EQ(WriteSidecars(folder / "in", folder / "out"), "");
+  EXPECT_EQ(SidecarHolds(folder / "out/IMG.mov.xmp"), "description");
+  EXPECT_EQ(SidecarHolds(folder / "out/IMG.png.xmp"), "description");
+  EXPECT_EQ(SidecarHolds(folder / "out/ALONE.xmp"), "description rating");
+  // One that is of a file alone is gone on with.
+  fs::rename(folder / "in/IMG.xmp", folder / "in/IMG.mov.xmp");
+  EXPECT_EQ(WriteSidecars(folder / "in", ""), "");
+  EXPECT_EQ(SidecarHolds(folder / "in/IMG.mov.xmp"), "description rating");
+  EXPECT_EQ(SidecarHolds(folder / "in/IMG.png.xmp"), "description");
+}
+
+TEST(CaptionSidecarTest, TheLongestNamesHaveThemToo) {
+  const TempFolder folder;
+  for (const size_t length : {246u, 250u, 251u}) folder.Write(std::string(length, 'x') + ".mp4", "x");
+  EXPECT_EQ(WriteSidecars(folder.path(), ""), "");
+  for (const size_t length : {246u, 250u, 251u}) {
+    EXPECT_EQ(SidecarHolds(folder / (std::string(length, 'x') + ".xmp")), "description") << length;
+  }
+}
+
+nlohmann::json ManifestOf(const std::string& run, const std::string& finished, std::vector<CaptionOutcome> outcomes) {
+  for (CaptionOutcome& outcome : outcomes) outcome.checked = finished;
   CaptionManifest manifest;
   manifest.run = run;
   manifest.model = "m";
@@ -342,7 +411,7 @@ nlohmann::json ManifestOf(const std::string& run, const std::string& finished,
   manifest.shard = "1/2";
   manifest.started = finished;
   manifest.finished = finished;
-  manifest.outcomes = outcomes;
+  manifest.outcomes = std::move(outcomes);
   return nlohmann::json::parse(ManifestJson(manifest).dump());
 }
 
@@ -356,7 +425,7 @@ CaptionOutcome Outcome(const std::string& video, CaptionState state, const std::
   return outcome;
 }
 
-TEST(ManifestMergeTest, TheBestOfEachInputWhateverTheOrder) {
+TEST(ManifestMergeTest, WhatIsKnownOfEachInputWhateverTheOrder) {
   const NamedManifest first{
       "1", ManifestOf("r1", "2026-01-01T00:00:00Z",
                       {Outcome("/m/a.mp4", CaptionState::kDone), Outcome("/m/b.mp4", CaptionState::kFailed, "broken"),
@@ -390,12 +459,90 @@ TEST(ManifestMergeTest, OtherBatchesAndOtherFilesAreRefused) {
   NamedManifest other = sound;
   other.object["settings"]["every_s"] = 10;
   EXPECT_EQ(MergeManifests({sound, other}).status().code(), StatusCode::kInvalidArgument);
-  for (const char* text : {"[]", "{}", "null", R"({"format":"longview-manifest","version":2,"inputs":[]})",
+  for (const char* text : {"[]", "{}", "null", R"({"format":"longview-manifest","version":"1","inputs":[]})",
                            R"({"format":"longview-manifest","version":1,"inputs":[1]})",
                            R"({"format":"longview-manifest","version":1,"inputs":[{"video":1,"state":"done"}]})"}) {
     EXPECT_EQ(MergeManifests({{"x", nlohmann::json::parse(text)}}).status().code(), StatusCode::kDamaged) << text;
   }
   EXPECT_EQ(MergeManifests({}).status().code(), StatusCode::kInvalidArgument);
+  other = sound;
+  other.object["version"] = 2;
+  other.object["longview"] = "9.8.7";
+  const Status newer = MergeManifests({other}).status();
+  EXPECT_EQ(newer.code(), StatusCode::kUnsupported);
+  for (const char* part : {"a: ", "version 2", "9.8.7"}) {
+    EXPECT_NE(newer.message().find(part), std::string::npos) << newer.message();
+  }
+}
+
+// Films of one name and one content: as many as there are, in every run and on every mount.
+TEST(ManifestMergeTest, CopiesOfOneRunStayApart) {
+  const NamedManifest first{
+      "1", ManifestOf("r1", "2026-01-01T00:00:00Z",
+                      {Outcome("/m/A/x.mp4", CaptionState::kDone), Outcome("/m/B/x.mp4", CaptionState::kDone)})};
+  EXPECT_EQ(MergeManifests({first})->at("done"), 2);
+  const NamedManifest again{
+      "2", ManifestOf("r2", "2026-01-02T00:00:00Z",
+                      {Outcome("/m/B/x.mp4", CaptionState::kSkipped), Outcome("/m/A/x.mp4", CaptionState::kSkipped)})};
+  EXPECT_EQ(MergeManifests({first, again})->at("inputs").size(), 2u);
+  // The first by content alone: it must not take the place of the one that has its name.
+  const NamedManifest mixed{
+      "3", ManifestOf("r3", "2026-01-03T00:00:00Z",
+                      {Outcome("/net/B/x.mp4", CaptionState::kDone), Outcome("/m/A/x.mp4", CaptionState::kDone)})};
+  const auto merged = MergeManifests({mixed, again, first});
+  ASSERT_TRUE(merged.ok());
+  EXPECT_EQ(merged->at("inputs").size(), 2u);
+  EXPECT_EQ(merged->at("repeated"), 2);
+}
+
+// What was found out last counts, whichever run ended last and whatever was merged first.
+TEST(ManifestMergeTest, TheLatestRecordCounts) {
+  const auto manifest = [](const std::string& run, const std::string& finished, const std::string& checked,
+                           CaptionState state, const std::string& fingerprint) {
+    NamedManifest named{run, ManifestOf(run, finished, {Outcome("/m/a.mp4", state)})};
+    named.object["inputs"][0]["checked"] = checked;
+    named.object["inputs"][0]["fingerprint"] = fingerprint;
+    return named;
+  };
+  using enum CaptionState;
+  const auto state = [](const std::vector<NamedManifest>& manifests) {
+    const auto merged = MergeManifests(manifests);
+    return merged.ok() && merged->at("inputs").size() == 1 ? merged->at("inputs")[0]["state"].get<std::string>()
+                                                           : merged.status().message();
+  };
+  const NamedManifest made = manifest("r1", "2026-01-02T00:00:00Z", "2026-01-01T01:00:00Z", kDone, "f1");
+  const NamedManifest damaged = manifest("r2", "2026-01-01T03:00:00Z", "2026-01-01T02:00:00Z", kFailed, "f2");
+  const NamedManifest gone = manifest("r3", "2026-01-01T03:00:00Z", "2026-01-01T02:00:00Z", kFailed, "");
+  const NamedManifest stopped = manifest("r4", "2026-01-01T04:00:00Z", "2026-01-01T04:00:00Z", kNotDone, "");
+  const NamedManifest found = manifest("r5", "2026-01-01T05:00:00Z", "2026-01-01T05:00:00Z", kSkipped, "f1");
+  const NamedManifest retried = manifest("r6", "2026-01-01T05:00:00Z", "2026-01-01T05:00:00Z", kDone, "f2");
+  EXPECT_EQ(state({made, damaged}), "failed");
+  EXPECT_EQ(state({gone, made}), "failed");
+  EXPECT_EQ(state({made, stopped}), "done");
+  EXPECT_EQ(state({damaged, stopped}), "failed");
+  EXPECT_EQ(state({made, found}), "done");
+  EXPECT_EQ(state({damaged, retried}), "done");
+  EXPECT_EQ(state({made, damaged, stopped, retried}), "done");
+  const NamedManifest part{"p", nlohmann::json::parse(MergeManifests({made, found})->dump())};
+  EXPECT_EQ(state({part, damaged}), "done");
+  // Of an earlier version, without a time of its own: that of the run.
+  NamedManifest old = made;
+  old.object["inputs"][0].erase("checked");
+  EXPECT_EQ(state({old, damaged}), "done");
+  EXPECT_EQ(state({{"p", nlohmann::json::parse(MergeManifests({old})->dump())}, damaged}), "done");
+}
+
+TEST(ManifestMergeTest, OnlyAMergedManifestIsReplaced) {
+  const TempFolder folder;
+  EXPECT_TRUE(CheckMergeTarget(folder / "new.json").ok());
+  const nlohmann::json run = ManifestOf("r", "2026-01-01T00:00:00Z", {});
+  const fs::path merged = folder.Write("merged.json", MergeManifests({{"r", run}})->dump(2));
+  EXPECT_TRUE(CheckMergeTarget(merged).ok());
+  for (const std::string& bytes : {std::string("a film"), std::string(), std::string("{}"), run.dump()}) {
+    const Status kept = CheckMergeTarget(folder.Write("film.mp4", bytes));
+    EXPECT_EQ(kept.code(), StatusCode::kInvalidArgument) << bytes;
+    EXPECT_NE(kept.message().find("film.mp4: "), std::string::npos) << kept.message();
+  }
 }
 
 TEST(CaptionProgressTest, CountsBytesAndLeavesOutWhatWasSkipped) {

@@ -72,7 +72,7 @@ struct DamagedSpan {
 // What went wrong so far without ending the reading.
 struct DamageReport {
   std::vector<DamagedSpan> spans;  // rising, merged
-  std::string message;             // one line for a person; empty where all is well
+  std::string message;             // one line for a person that begins with the path; empty where all is well
   bool shortened = false;          // the file ended before its size at Open (a share that drops, a file being cut)
 };
 

@@ -94,6 +94,46 @@ TEST_F(EngineFlow, AsksAboutAClipTwiceTheSame) {
   }
 }
 
+// A time that no picture has is said to be none, not answered from the last one.
+TEST_F(EngineFlow, ATimeBeyondTheEndIsNotAnswered) {
+  test::TinyModelOptions model;
+  model.caption = true;
+  test::WriteTinyModel(folder_ / "model", parts_, model);
+  const fs::path still = folder_ / "still.png";
+  test::RunFfmpeg({"-f", "lavfi", "-i", "testsrc2=s=200x100:d=1", "-frames:v", "1", still.string()});
+  const fs::path brief = folder_ / "brief.mp4";
+  test::MakeThreeShots(brief, 3);
+  auto engine = MakeEngine();
+  AskOptions options;
+  options.max_tokens = 2;
+  for (const char* question : {"Who is in the picture at 0:50?", "What happens at 0:50?", "What happens after 0:50?",
+                               "What is the dog doing between 0:50 and 1:10?"}) {
+    const Status beyond = engine->Ask({clip_, brief}, question, options).status();
+    EXPECT_EQ(beyond.code(), StatusCode::kOutOfRange) << question;
+    EXPECT_NE(beyond.message().find("0:50"), std::string::npos) << beyond.message();
+    EXPECT_NE(beyond.message().find("0:18"), std::string::npos) << beyond.message();
+  }
+  // Of several videos one that goes so far is enough; a film's length as people round it is its end.
+  EXPECT_TRUE(engine->Ask({brief, clip_}, "Who is in the picture at 0:15?", options).ok());
+  EXPECT_TRUE(engine->Ask({clip_}, "Who is in the picture at 0:19?", options).ok());
+  EXPECT_EQ(engine->Ask({brief}, "Who is in the picture at 0:15?", options).status().code(), StatusCode::kOutOfRange);
+  EXPECT_TRUE(engine->Ask({still}, "Does the clock show 12:40?", options).ok());
+  options.at = TimeSpan{0.0, 3.0};
+  EXPECT_TRUE(engine->Ask({clip_}, "Does the clock show 12:40?", options).ok());
+}
+
+// The damage inside a film is told once, with its path once.
+TEST_F(EngineFlow, DamageIsNamedByItsPathOnce) {
+  std::string bytes = test::ReadBytes(clip_);
+  for (size_t at = bytes.size() * 2 / 5; at < bytes.size() / 2; ++at) bytes[at] = static_cast<char>(at * 7919 >> 5);
+  const fs::path damaged = folder_.Write("damaged.mp4", bytes);
+  ASSERT_TRUE(MakeEngine()->Index(damaged, {}).ok());
+  ASSERT_TRUE(Warned(damaged.string() + ": could not be decoded"));
+  for (const std::string& warning : warnings_) {
+    EXPECT_EQ(warning.find("damaged.mp4"), warning.rfind("damaged.mp4")) << warning;
+  }
+}
+
 TEST_F(EngineFlow, SeveralVideosAreAskedTogetherAndNamed) {
   const fs::path still = folder_ / "still.png";
   test::RunFfmpeg({"-f", "lavfi", "-i", "testsrc2=s=200x100:d=1", "-frames:v", "1", still.string()});

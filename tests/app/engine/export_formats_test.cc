@@ -129,6 +129,49 @@ TEST(Timeline, EdlEventsCarryTheFilesOwnTimecode) {
   EXPECT_NE(WriteEdl(late, media).find("FCM: NON-DROP FRAME"), std::string::npos);
 }
 
+// Whatever a film's rate: the timecode of a time is that time, and FCPXML's is the nearest frame's.
+TEST(Timeline, EdlTimesAreThoseOfTheFilm) {
+  const std::vector<Cue> cues = {{0.0, 10.0, "first"}, {9000.0, 10920.0, "last"}};
+  for (const double fps : {0.1,  0.25,  0.9,  1.0,  1.4,   4.999,  7.5,   10.0,  12.5,  14.985, 23.5,
+                           25.0, 29.85, 33.3, 54.2, 100.0, 119.88, 120.0, 143.9, 240.0, 1000.0}) {
+    TimelineMedia media{"/f.mkv", 10920.0, fps, 64, 48, false, ""};
+    const std::string edl = WriteEdl(cues, media);
+    EXPECT_NE(edl.find(" 02:30:00:00 03:02:00:00 03:30:00:00 04:02:00:00\n"), std::string::npos) << fps << "\n" << edl;
+    const std::vector<TimeSpan> moments = {{9000.0, 10920.0}};
+    EXPECT_NE(WriteCutEdl(moments, media).find(" 02:30:00:00 03:02:00:00 00:00:00:00 00:32:00:00\n"), std::string::npos)
+        << fps;
+    media.timecode = "10:00:00:00";
+    EXPECT_NE(WriteEdl(cues, media).find(" 12:30:00:00 13:02:00:00 "), std::string::npos) << fps;
+    pugi::xml_document document;
+    const std::string fcpxml = WriteFcpxml(cues, {}, media);
+    ASSERT_TRUE(document.load_string(fcpxml.c_str())) << fps;
+    const auto seconds = [&document](const char* path) {
+      const std::string text = document.select_node(path).attribute().value();
+      const size_t slash = text.find('/');
+      return std::stod(text) / (slash == std::string::npos ? 1.0 : std::stod(text.substr(slash + 1)));
+    };
+    EXPECT_NEAR(seconds("//asset/@start"), 36000.0, 1.0 / fps) << fps;
+    EXPECT_NEAR(seconds("//marker[2]/@start"), 45000.0, 1.0 / fps) << fps;
+    EXPECT_NEAR(seconds("//marker[2]/@duration"), 1920.0, 1.0 / fps) << fps;
+  }
+}
+
+TEST(Timeline, TimecodeIsThatOfADay) {
+  const std::vector<Cue> cues = {{0.0, 3.0, "over midnight"}};
+  TimelineMedia media{"/f.mov", 3.0, 25.0, 64, 48, false, "23:59:58:00"};
+  EXPECT_NE(WriteEdl(cues, media).find(" 23:59:58:00 00:00:01:00 01:00:00:00 01:00:03:00\n"), std::string::npos);
+  const FrameRate rate = NominalRate(25.0);
+  EXPECT_EQ(Timecode(25 * 86400, rate), "00:00:00:00");
+  EXPECT_EQ(Timecode(25 * 86400 * 3 + 26, rate), "00:00:01:01");
+  for (const double fps : {29.97, 59.94}) {
+    const FrameRate drop = NominalRate(fps);
+    const int64_t day = 24 * 6 * (drop.timebase * 600 - 9 * drop.timebase / 15);
+    EXPECT_EQ(Timecode(day, drop), "00:00:00;00");
+    EXPECT_EQ(Timecode(day - 1, drop), "23:59:59;" + std::to_string(drop.timebase - 1));
+    EXPECT_EQ(Timecode(day + drop.timebase, drop), "00:00:01;00");
+  }
+}
+
 TEST(Timeline, FcpxmlTimesAreWholeFramesAndTheLinkIsAUrl) {
   const TimelineMedia media{"/films/a b&ü%.mp4", 10.01, 30000.0 / 1001.0, 1920, 1080, true, ""};
   const std::vector<Cue> cues = {{0.0, 5.005, "Tom & \"Jerry\" <1>"}, {5.005, 10.01, "bad\x01\xff end"}};
@@ -324,6 +367,87 @@ TEST(Xmp, PrefixesAreTheWritersChoiceAndOddFilesAreRefused) {
             StatusCode::kUnsupported);
   EXPECT_EQ(MergeXmp(Sidecar("<dc:description><rdf:Bag/></dc:description>"), {"S", "s", "i"}).status().code(),
             StatusCode::kUnsupported);
+}
+
+std::string Declared(const std::string& encoding, const std::string& text) {
+  return "<?xml version=\"1.0\" encoding=\"" + encoding + "\"?>\n" +
+         Sidecar("<dc:description><rdf:Alt><rdf:li xml:lang=\"de\">" + text + "</rdf:li></rdf:Alt></dc:description>\n");
+}
+
+std::string Utf16(const std::u16string& text, bool big_endian) {
+  std::string bytes;
+  for (const char16_t unit : text) {
+    const char high = static_cast<char>(unit >> 8), low = static_cast<char>(unit & 0xFF);
+    bytes += big_endian ? high : low;
+    bytes += big_endian ? low : high;
+  }
+  return bytes;
+}
+
+// What Longview cannot read it must not write: the owner's letters would be lost.
+TEST(Xmp, EncodingsAreReadOrLeftAlone) {
+  const XmpNote note{"Sea.", "s", "i"};
+  for (const char* encoding : {"windows-1252", "ISO-8859-15", "KOI8-R", "Shift_JIS", "UTF-16", "UTF-32"}) {
+    const Status refused = MergeXmp(Declared(encoding, "M\xE4rz"), note).status();
+    EXPECT_EQ(refused.code(), StatusCode::kUnsupported) << encoding;
+    EXPECT_NE(refused.message().find(encoding), std::string::npos) << refused.message();
+    EXPECT_NE(refused.message().find("UTF-8"), std::string::npos) << refused.message();
+    EXPECT_EQ(AssessXmp(Declared(encoding, "x"), "s", "i").status().code(), StatusCode::kUnsupported) << encoding;
+  }
+  const std::string plain = Sidecar("<dc:description>M\xE4rz</dc:description>\n");
+  for (const std::string& bytes : {plain, Declared("UTF-8", "M\xE4rz"), Declared("US-ASCII", "M\xE4rz"),
+                                   Declared("utf-8", std::string("nul\0", 4)), Declared("utf-8", "\xED\xA0\x80")}) {
+    EXPECT_EQ(MergeXmp(bytes, note).status().code(), StatusCode::kDamaged) << bytes;
+  }
+  for (const char* encoding : {"ISO-8859-1", "iso-8859-1", "latin1"}) {
+    const auto merged = MergeXmp(Declared(encoding, "M\xE4rz"), note);
+    ASSERT_TRUE(merged.ok()) << merged.status().message();
+    EXPECT_EQ(Items(*merged), (std::vector<std::string>{"de=M\u00e4rz", "en=Sea."}));
+    EXPECT_NE(merged->find("encoding=\"UTF-8\""), std::string::npos) << *merged;
+  }
+  EXPECT_EQ(Items(*MergeXmp("\xEF\xBB\xBF" + Declared("utf-8", "M\u00e4rz"), note))[0], "de=M\u00e4rz");
+}
+
+TEST(Xmp, Utf16IsReadWholeOrLeftAlone) {
+  const XmpNote note{"Sea.", "s", "i"};
+  const auto document = [](const std::u16string& text) {
+    return u"<R:RDF xmlns:R=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\"><R:Description "
+           u"xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><dc:description><R:Alt><R:li xml:lang=\"de\">" +
+           text + u"</R:li></R:Alt></dc:description></R:Description></R:RDF>";
+  };
+  for (const bool big_endian : {false, true}) {
+    for (const char16_t* mark : {u"", u"\uFEFF"}) {
+      const auto merged = MergeXmp(Utf16(mark + document(u"M\u00e4rz \U0001F3AC"), big_endian), note);
+      ASSERT_TRUE(merged.ok()) << merged.status().message();
+      EXPECT_EQ(Items(*merged), (std::vector<std::string>{"de=M\u00e4rz \U0001F3AC", "en=Sea."}));
+    }
+    const std::u16string lone(1, char16_t{0xD83D});
+    EXPECT_EQ(MergeXmp(Utf16(u"\uFEFF" + document(lone + u"x"), big_endian), note).status().code(),
+              StatusCode::kDamaged);
+    EXPECT_EQ(MergeXmp(Utf16(u"\uFEFF" + document(u"x"), big_endian) + "\n", note).status().code(),
+              StatusCode::kDamaged);
+  }
+}
+
+// A character that its owner wrote by a reference is the same one after any number of rewritings.
+TEST(Xmp, ReferencesKeepTheirCharacters) {
+  std::string text = Declared("UTF-8", "a&#13;&#10;b&#xd;c&#9;&#x1F3AC;");
+  text.replace(text.find("xmp:Rating=\"4\""), 14, "xmp:Rating=\"4&#13;&#10;&#9;5\"");
+  for (const char* summary : {"One.", "Two.", "Three."}) {
+    auto merged = MergeXmp(text, {summary, summary, "i"});
+    ASSERT_TRUE(merged.ok()) << merged.status().message();
+    text = std::move(merged).value();
+    EXPECT_EQ(Items(text)[0], "de=a\r\nb\rc\t\U0001F3AC");
+    EXPECT_EQ(text.find('\r'), std::string::npos);
+    pugi::xml_document document;
+    ASSERT_TRUE(document.load_string(text.c_str()));
+    EXPECT_STREQ(document.select_node("//@xmp:Rating").attribute().value(), "4\r\n\t5") << text;
+  }
+  EXPECT_EQ(*AssessXmp(*MergeXmp("", {"a\rb", "s", "i"}), "s", "i"), XmpState::kFinished);
+  for (const char* reference : {"&#0;", "&#xD83D;&#xDE00;", "&#x110000;", "&#99999999999;", "&#1;", "&#;"}) {
+    EXPECT_EQ(MergeXmp(Declared("UTF-8", reference), {"S", "s", "i"}).status().code(), StatusCode::kDamaged)
+        << reference;
+  }
 }
 
 }  // namespace
