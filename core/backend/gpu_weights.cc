@@ -40,7 +40,7 @@ size_t GpuWeights::AddBF16(std::span<const float> rows, size_t width, size_t to_
                  [&](size_t i, float* to) { std::copy_n(rows.data() + i * width, width, to); });
 }
 
-Status GpuWeights::Upload(std::shared_ptr<GpuStream> stream) {
+Status GpuWeights::Upload(const std::shared_ptr<GpuStream>& stream) {
   LV_ASSIGN_OR_RETURN(device_, GpuBuffer::Make(stream, GpuStream::Memory::kDevice, host_.size()));
   LV_ASSIGN_OR_RETURN(const GpuBuffer staging, GpuBuffer::Make(stream, GpuStream::Memory::kPinned, host_.size()));
   std::memcpy(staging.As<std::byte>(), host_.data(), host_.size());

@@ -25,7 +25,7 @@ class GpuWeights {
   size_t AddBF16(std::span<const float> numbers) { return AddBF16(numbers, numbers.size(), numbers.size()); }
 
   // Copies everything to the device; nothing is added afterwards.
-  Status Upload(std::shared_ptr<GpuStream> stream);
+  Status Upload(const std::shared_ptr<GpuStream>& stream);
 
   // After Upload.
   template <class T>

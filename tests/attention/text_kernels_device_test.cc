@@ -86,7 +86,7 @@ TEST_F(TextKernels, RopeAndAttention) {
   constexpr size_t kHeads = 6, kKvHeads = 2, kRows = 3, kContext = 800;
   for (const size_t d : {8u, 64u, 96u, 128u}) {
     for (const size_t before : {0u, 5u, 700u}) {
-      const size_t width = (kHeads + 2 * kKvHeads) * d, stride = 3 * 2 * kKvHeads * d, offset = 2 * kKvHeads * d;
+      const size_t width = (kHeads + 2 * kKvHeads) * d, stride = 6 * kKvHeads * d, offset = 2 * kKvHeads * d;
       const std::vector<float> qkv = Random(kRows * width, 0.5f);
       std::vector<uint16_t> kv((before + kRows) * stride);
       const std::vector<float> held = Random(kv.size(), 0.5f);
@@ -135,7 +135,7 @@ TEST_F(TextKernels, RopeAndAttention) {
 }
 
 TEST_F(TextKernels, SiluMul) {
-  const std::vector<float> gate_up = Random(2 * 2 * 300, 3.0f);
+  const std::vector<float> gate_up = Random(1200, 3.0f);
   uint16_t* y = Put(std::vector<uint16_t>(600));
   ASSERT_TRUE(net_->SiluMul({Put(gate_up), y, 2, 300}).ok());
   const std::vector<uint16_t> got = Get(y, 600);

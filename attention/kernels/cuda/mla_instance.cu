@@ -11,8 +11,14 @@ constexpr uint32_t kDc = LV_MLA_D_C;
 template <bool kWide>
 constexpr int kThreads = 32 * static_cast<int>(MlaRowWarps(kDc, kWide) * MlaColumnWarps(kDc, kWide));
 
+// Blocks of the narrow build that run side by side on a processor, as MlaMirror plans them: without the number, ptxas
+// saves registers for more and spills. 0: as ptxas thinks best.
 template <bool kWide>
-__global__ void __launch_bounds__(kThreads<kWide>) MlaSweepKernel(const __grid_constant__ MlaCall call) {
+constexpr int kBlocks = !kWide && kDc <= 128 ? 4 : 0;
+
+template <bool kWide>
+__global__ void __launch_bounds__(kThreads<kWide>, kBlocks<kWide>)
+    MlaSweepKernel(const __grid_constant__ MlaCall call) {
   extern __shared__ __align__(128) unsigned char shared[];
   simt_device::Block block(shared);
   simt_device::MlaSweepBlock<kStore, kDc, kWide>(block, call);

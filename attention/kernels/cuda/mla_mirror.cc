@@ -361,7 +361,7 @@ Status MlaMirror::Reserve(const Plan& plan) {
   LV_RETURN_IF_ERROR(grow(Memory::kPinned, result, &work_->result_pinned));
   LV_RETURN_IF_ERROR(grow(Memory::kDevice, 2 * queries, &work_->merged));
   LV_RETURN_IF_ERROR(grow(Memory::kDevice, plan.rows() * (plan.parts + plan.groups) * (d_c + 2), &work_->partial));
-  LV_RETURN_IF_ERROR(grow(Memory::kDevice, plan.query_tiles * (plan.groups + 1), &work_->counters));
+  LV_RETURN_IF_ERROR(grow(Memory::kDevice, size_t{plan.query_tiles} * (plan.groups + 1), &work_->counters));
   return grow(Memory::kDevice, plan.mass ? 2 * queries * segment_count_ : 0, &work_->shares);
 }
 
@@ -389,7 +389,7 @@ Status MlaMirror::Launch(const Plan& plan) {
   call.group_max = call.part_sum + rows * plan.parts;
   call.group_sum = call.group_max + rows * plan.groups;
   call.group_done = work_->counters.As<uint32_t>();
-  call.tile_done = call.group_done + plan.query_tiles * plan.groups;
+  call.tile_done = call.group_done + size_t{plan.query_tiles} * plan.groups;
   call.out = work_->result.As<float>();
   call.lse = call.out + queries * d_c;
   call.merged_max = work_->merged.As<float>();
@@ -425,7 +425,7 @@ Status MlaMirror::LaunchStream(const Plan& plan, MlaCall call) {
   const auto fetch = [&](uint32_t chunk) {
     const uint32_t first = chunk * slot_pages_, count = std::min(slot_pages_, page_count_ - first);
     const auto slot = static_cast<int>(chunk % 2);
-    return backend_->UploadSlot(slot, slots_.As<std::byte>(slot * slot_pages_ * page_bytes_),
+    return backend_->UploadSlot(slot, slots_.As<std::byte>(slot * size_t{slot_pages_} * page_bytes_),
                                 pages_.As<std::byte>(first * page_bytes_), count * page_bytes_);
   };
   LV_RETURN_IF_ERROR(fetch(0));
@@ -433,7 +433,7 @@ Status MlaMirror::LaunchStream(const Plan& plan, MlaCall call) {
     if (chunk + 1 < plan.chunks) LV_RETURN_IF_ERROR(fetch(chunk + 1));
     const auto slot = static_cast<int>(chunk % 2);
     LV_RETURN_IF_ERROR(backend_->TakeSlot(slot));
-    call.pages = tables_.As<const unsigned char*>() + slot * slot_pages_;
+    call.pages = tables_.As<const unsigned char*>() + slot * size_t{slot_pages_};
     call.first_page = chunk * slot_pages_;
     call.first_tile = call.first_page * page_tiles;
     call.tiles = std::min(slot_pages_ * page_tiles, plan.tiles - call.first_tile);

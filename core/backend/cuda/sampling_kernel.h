@@ -128,7 +128,7 @@ class Sampling {
     });
     block_.Sync();
     double sum = 0.0;
-    for (int i = 0; i < kSampleGroups; ++i) sum += sums_[32 * i];
+    for (size_t i = 0; i < kSampleGroups; ++i) sum += sums_[32 * i];
     block_.Sync();  // the sums may be written anew
     return sum;
   }

@@ -44,7 +44,7 @@ LV_DEVICE void TextRopeRow(Block& block, const GpuTextAttention& call) {
         keys[to + half] = NarrowBF16(second);
       }
     }
-    const float* values = row + call.heads * call.head_dim + kv_width;
+    const float* values = row + static_cast<size_t>(call.heads) * call.head_dim + kv_width;
     for (uint32_t i = thread; i < kv_width; i += kTextThreads) keys[kv_width + i] = NarrowBF16(values[i]);
   });
 }
@@ -66,7 +66,7 @@ class TextHead {
 
   LV_DEVICE void Run() {
     const uint32_t width = (call_.heads + 2 * call_.kv_heads) * call_.head_dim;
-    const float* q = call_.qkv + static_cast<size_t>(block_.x) * width + block_.y * call_.head_dim;
+    const float* q = call_.qkv + static_cast<size_t>(block_.x) * width + static_cast<size_t>(block_.y) * call_.head_dim;
     constexpr float kLog2E = 1.44269504088896341f;
     ForThreads<kTextThreads>(block_, [&](int thread) {
       if (static_cast<uint32_t>(thread) < call_.head_dim) query_[thread] = q[thread] * call_.scale * kLog2E;
@@ -82,7 +82,7 @@ class TextHead {
 
  private:
   LV_DEVICE float Score(uint32_t key) const {
-    const uint16_t* k = KeysOf(call_, key) + kv_head_ * call_.head_dim;
+    const uint16_t* k = KeysOf(call_, key) + static_cast<size_t>(kv_head_) * call_.head_dim;
     float sum = 0.0f;
     for (uint32_t i = 0; i < call_.head_dim; i += 8) {
       const U4 pairs = LoadPairs(k + i);
