@@ -17,7 +17,8 @@ std::byte* GpuWeights::Grow(size_t bytes, size_t* place) {
 
 size_t GpuWeights::AddFloats(std::span<const float> numbers) {
   size_t place = 0;
-  std::memcpy(Grow(numbers.size_bytes(), &place), numbers.data(), numbers.size_bytes());
+  const auto bytes = std::as_bytes(numbers);
+  std::copy(bytes.begin(), bytes.end(), Grow(numbers.size_bytes(), &place));
   return place;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <span>
@@ -27,7 +26,7 @@ class TextKernels : public NetDevice {
   T* Put(const std::vector<T>& numbers) {
     const size_t bytes = numbers.size() * sizeof(T);
     pinned_.push_back(GpuBuffer::Make(net_, GpuStream::Memory::kPinned, bytes).value());
-    std::memcpy(pinned_.back().As<T>(), numbers.data(), bytes);
+    std::copy(numbers.begin(), numbers.end(), pinned_.back().As<T>());
     device_.push_back(GpuBuffer::Make(net_, GpuStream::Memory::kDevice, bytes).value());
     EXPECT_TRUE(net_->Upload(device_.back().As<T>(), pinned_.back().As<T>(), bytes).ok());
     EXPECT_TRUE(net_->Finish().ok());
