@@ -181,6 +181,19 @@ void MemoryPage::plan() {
       });
 }
 
+void MemoryPage::setVideo(const QString& video) {
+  if (video == video_) return;
+  status_->setVisible(job_ != 0);
+  if (job_ != 0) {
+    status_->setText(tr("%1 is still measured.").arg(video_.section(QLatin1Char('/'), -1)));
+    return;
+  }
+  video_ = video;
+  model_->clear();
+  updateEnabled();
+  predict();
+}
+
 // What the formulas say stands there before anything is measured. Where nothing was read yet there is nothing to say.
 void MemoryPage::predict() {
   if (video_.isEmpty()) return;
@@ -189,8 +202,8 @@ void MemoryPage::predict() {
       [source = source_, video = video_, sampling = settings_->sampling()](const EngineBridge::Call& call) {
         return source->predict(call.engine, video, sampling, call.job);
       },
-      [this](const Result<std::vector<ModeRow>>& rows) {
-        if (!rows.ok()) return;
+      [this, video = video_](const Result<std::vector<ModeRow>>& rows) {
+        if (!rows.ok() || video != video_) return;
         for (const ModeRow& row : *rows) model_->put(row);
       });
 }
@@ -207,10 +220,8 @@ void MemoryPage::measure() {
   job_ = bridge_->start<bool>(Lane::kMeasure, tr("Measuring the cache modes"), this, work,
                               [this](const Result<bool>& done) {
                                 job_ = 0;
-                                if (!done.ok()) {
-                                  status_->setText(failureText(done.status()));
-                                  status_->show();
-                                }
+                                status_->setText(done.ok() ? QString() : failureText(done.status()));
+                                status_->setVisible(!done.ok());
                                 updateEnabled();
                               });
   updateEnabled();

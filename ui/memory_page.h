@@ -31,6 +31,8 @@ class MemoryPage : public QWidget {
              QWidget* parent = nullptr);
   ~MemoryPage() override;
 
+  // The film that is open now; while another is measured that stays, and the page says so.
+  void setVideo(const QString& video);
   // Begins to measure; each row takes the place of what was predicted for it.
   void measure();
   CompareModel* model() const { return model_; }

@@ -174,6 +174,19 @@ void SelfTestPage::chooseFolder() {
   dialog->open();
 }
 
+void SelfTestPage::setVideo(const QString& video) {
+  if (video == video_) return;
+  status_->setVisible(job_ != 0);
+  if (job_ != 0) {
+    status_->setText(tr("%1 is still tested.").arg(video_.section(QLatin1Char('/'), -1)));
+    return;
+  }
+  video_ = video;
+  model_->start({}, 0);
+  showSum();
+  updateEnabled();
+}
+
 void SelfTestPage::run() {
   SelfTestOptions options;
   options.sampling = settings_->sampling();

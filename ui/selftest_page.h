@@ -34,6 +34,8 @@ class SelfTestPage : public QWidget {
   SelfTestPage(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent = nullptr);
   ~SelfTestPage() override;
 
+  // The film that is open now; while another is tested that stays, and the page says so.
+  void setVideo(const QString& video);
   // Begins anew; boxes are filled as they are done.
   void run();
   SelfTestModel* model() const { return model_; }

@@ -220,11 +220,10 @@ TEST_F(UiWindowHabits, AnotherLanguageIsAnotherWindowWithTheSameConversation) {
   ASSERT_EQ(chosen.size(), 1);
   EXPECT_EQ(settings_->language(), QStringLiteral("zh_CN"));
   // What the program does then.
-  const QString open = window->openVideo();
-  window->close();
+  std::shared_ptr<Workspace> kept = window->handOver();
+  window_.reset();
   applyLanguage(settings_->language());
-  window = makeWindow();
-  window->openPaths({open});
+  window = makeWindow(std::move(kept));
   ASSERT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }));
   EXPECT_EQ(window->findChild<QDockWidget*>(QStringLiteral("library"))->windowTitle(), QStringLiteral("资料库"));
   ASSERT_EQ(window->conversation()->turns().size(), 1u);
