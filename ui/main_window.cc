@@ -39,6 +39,7 @@
 #include "ui/player_view.h"
 #include "ui/progress_bar.h"
 #include "ui/search_pane.h"
+#include "ui/settings_dialog.h"
 #include "ui/thumbnail_store.h"
 #include "ui/timeline_widget.h"
 #include "ui/video_controller.h"
@@ -110,6 +111,7 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, std::shared_
       onOpened();
       showFrames();
     }
+    if (workspace_->stopped_measuring) showMessage(tr("The measurement ended with the window. Begin it again."));
   }
   if (!bridge_->complaint().isEmpty()) showMessage(bridge_->complaint());
 }
@@ -201,6 +203,8 @@ void MainWindow::connectVideo() {
                                                               : QString());
   });
   connect(controller_, &VideoController::replaced, this, [this](const QString& path) {
+    thumbnails_->forget(path);
+    library_->setThumbnail(path, QImage());
     showMessage(tr("%1 was replaced by another file; it is opened anew.").arg(path));
   });
   connect(controller_, &VideoController::framesChanged, this, &MainWindow::showFrames);
@@ -255,8 +259,10 @@ void MainWindow::connectLibrary() {
 // that nothing is known of, nothing was ever read.
 void MainWindow::shareVideos() {
   QStringList all;
-  for (const QString& path : library_->paths()) {
-    if (library_->video(path)->state != ReadState::kUnknown) all << path;
+  for (int row = 0; row < library_->rowCount(); ++row) {
+    const QModelIndex video = library_->index(row);
+    const auto state = static_cast<ReadState>(video.data(LibraryModel::kState).toInt());
+    if (state != ReadState::kUnknown) all << video.data(LibraryModel::kPath).toString();
   }
   conversation_view_->setAllVideos(all);
   search_->setAllVideos(all);
@@ -432,6 +438,7 @@ void MainWindow::addFiles(const QStringList& files, bool open) {
 
 std::shared_ptr<Workspace> MainWindow::handOver() {
   saveState();
+  workspace_->stopped_measuring = settings_dialog_ != nullptr && settings_dialog_->measuring();
   return workspace_;
 }
 

@@ -45,6 +45,7 @@ MemoryPage::MemoryPage(EngineBridge* bridge, AppSettings* settings, std::shared_
       settings_(settings),
       source_(std::move(source)),
       video_(video),
+      open_(video),
       model_(new CompareModel(this)) {
   auto* column = new QVBoxLayout(this);
   buildTable(column);
@@ -182,16 +183,29 @@ void MemoryPage::plan() {
 }
 
 void MemoryPage::setVideo(const QString& video) {
-  if (video == video_) return;
-  status_->setVisible(job_ != 0);
-  if (job_ != 0) {
-    status_->setText(tr("%1 is still measured.").arg(video_.section(QLatin1Char('/'), -1)));
-    return;
-  }
-  video_ = video;
+  open_ = video;
+  if (!kept_) turnToOpen();
+  updateEnabled();
+  if (video_ == open_) return;
+  status_->setText(filmText());
+  status_->show();
+}
+
+void MemoryPage::turnToOpen() {
+  kept_ = false;
+  if (video_ == open_) return;
+  video_ = open_;
+  status_->hide();
   model_->clear();
   updateEnabled();
   predict();
+}
+
+// Which film this is of, where it is not the open one.
+QString MemoryPage::filmText() const {
+  if (video_ == open_) return {};
+  const QString name = video_.section(QLatin1Char('/'), -1);
+  return job_ != 0 ? tr("%1 is still measured.").arg(name) : tr("This is of %1.").arg(name);
 }
 
 // What the formulas say stands there before anything is measured. Where nothing was read yet there is nothing to say.
@@ -209,6 +223,8 @@ void MemoryPage::predict() {
 }
 
 void MemoryPage::measure() {
+  turnToOpen();
+  kept_ = true;
   const SamplingSettings sampling = settings_->sampling();
   status_->hide();
   showShare(progress_, -1.0);
@@ -220,8 +236,9 @@ void MemoryPage::measure() {
   job_ = bridge_->start<bool>(Lane::kMeasure, tr("Measuring the cache modes"), this, work,
                               [this](const Result<bool>& done) {
                                 job_ = 0;
-                                status_->setText(done.ok() ? QString() : failureText(done.status()));
-                                status_->setVisible(!done.ok());
+                                const QStringList words = {filmText(), failureText(done.status())};
+                                status_->setText(words.join(QLatin1Char(' ')).trimmed());
+                                status_->setVisible(!status_->text().isEmpty());
                                 updateEnabled();
                               });
   updateEnabled();
@@ -239,8 +256,8 @@ void MemoryPage::useSelected() {
 void MemoryPage::updateEnabled() {
   const bool running = job_ != 0;
   measure_->setText(running ? tr("Stop measuring") : tr("Measure now"));
-  measure_->setEnabled(!video_.isEmpty());
-  measure_->setToolTip(video_.isEmpty() ? tr("Open a video first") : QString());
+  measure_->setEnabled(running || !open_.isEmpty());
+  measure_->setToolTip(open_.isEmpty() ? tr("Open a video first") : QString());
   progress_->setVisible(running);
   use_->setEnabled(table_->selectionModel()->hasSelection());
 }

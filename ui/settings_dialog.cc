@@ -64,6 +64,12 @@ void SettingsDialog::setVideo(const QString& video) {
   if (pages_[kSelfTest] != nullptr) selfTestPage()->setVideo(video);
 }
 
+bool SettingsDialog::measuring() const {
+  const auto* memory = static_cast<const MemoryPage*>(pages_[kMemory]);
+  const auto* test = static_cast<const SelfTestPage*>(pages_[kSelfTest]);
+  return (memory != nullptr && memory->running()) || (test != nullptr && test->running());
+}
+
 MemoryPage* SettingsDialog::memoryPage() { return static_cast<MemoryPage*>(page(kMemory)); }
 SelfTestPage* SettingsDialog::selfTestPage() { return static_cast<SelfTestPage*>(page(kSelfTest)); }
 

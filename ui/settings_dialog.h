@@ -28,8 +28,10 @@ class SettingsDialog : public QDialog {
   SettingsDialog(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent = nullptr);
   // Brings this page to the front.
   void showPage(Page page);
-  // The film that is open now. A page that is measuring goes on with the one that it began with.
+  // The film that is open now. A page that measures, or has measured, stays with its own until it begins anew.
   void setVideo(const QString& video);
+  // Something is measured or tested, which ends with this dialog.
+  bool measuring() const;
   // These make their page where it was not wanted before.
   MemoryPage* memoryPage();
   SelfTestPage* selfTestPage();

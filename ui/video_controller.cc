@@ -92,6 +92,7 @@ void VideoController::checkUnchanged() {
       [path = path_](const EngineBridge::Call&) -> Result<Stamp> { return stampOf(path); },
       [this, path = path_, before = stamp_](const Result<Stamp>& now) {
         if (!now.ok() || *now == before || path != path_ || !opening_.isEmpty()) return;
+        if (now_ == path) stopReading();  // it is begun anew with the new file
         open(path);
         emit replaced(path);
       });

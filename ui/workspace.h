@@ -30,6 +30,7 @@ struct Workspace {
   Conversation* conversation;
   Exporter* exporter;
   std::shared_ptr<TurnFile> turn_file;
+  bool stopped_measuring = false;  // with the settings of the last window, which the next one should tell
 };
 
 }  // namespace longview::ui

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/caption_events.h"
 #include "vision/picture.h"  // Picture: RGB, 8 bits, upright, square pixels, with its own time
 
 namespace longview {
@@ -93,33 +94,6 @@ struct SearchResult {
   bool trained_heads = false;   // false: ranked by attention mass
   double index_s = 0.0;         // indexing in this call
   std::vector<LeftOut> left_out;
-};
-
-// One caption; a still picture is one from 0 to 1 s.
-struct CaptionEvent {
-  std::string video;
-  double start = 0.0;
-  double end = 0.0;
-  std::string text;  // one line, valid UTF-8
-};
-
-struct CaptionReport {
-  uint64_t segments = 0;               // captioned
-  uint64_t resumed = 0;                // of these, taken over from a run that was stopped
-  uint64_t events = 0;                 // after equal neighbours were merged
-  uint64_t frames = 0;                 // kept frames of the index
-  std::optional<double> read_until_s;  // where only the part of the video up to there was read
-  double index_s = 0.0;
-  double total_s = 0.0;
-};
-
-// What captioning is expected to take.
-struct CaptionEstimate {
-  uint64_t frames = 0;  // kept
-  uint64_t captions = 0;
-  uint64_t index_bytes = 0;  // that the library grows by
-  double seconds = 0.0;
-  bool measured = false;  // by earlier work on this machine, not a guess
 };
 
 enum class IndexState { kNone, kPartial, kComplete, kDamaged };

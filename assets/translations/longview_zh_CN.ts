@@ -589,6 +589,10 @@
         <source>Open a folder of videos</source>
         <translation>打开视频文件夹</translation>
     </message>
+    <message>
+        <source>The measurement ended with the window. Begin it again.</source>
+        <translation>测量已随窗口结束，请重新开始。</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::MemoryPage</name>
@@ -651,6 +655,10 @@
     <message>
         <source>%1 is still measured.</source>
         <translation>仍在测量 %1。</translation>
+    </message>
+    <message>
+        <source>This is of %1.</source>
+        <translation>这里显示的是 %1。</translation>
     </message>
 </context>
 <context>
@@ -1028,6 +1036,10 @@
     <message>
         <source>%1 is still tested.</source>
         <translation>仍在测试 %1。</translation>
+    </message>
+    <message>
+        <source>This is of %1.</source>
+        <translation>这里显示的是 %1。</translation>
     </message>
 </context>
 <context>

@@ -224,6 +224,7 @@ TEST_F(UiWindowHabits, AnotherLanguageIsAnotherWindowWithTheSameConversation) {
   const std::filesystem::path film = folder_ / "long.mp4";
   makeLongFilm(film, 300);
   window->openPaths({toText(film)});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == toText(film); }));
   ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }, 300.0));
   ask(window, QStringLiteral("And now?"));
   const quint64 job = turnOf(window, 1).job;
