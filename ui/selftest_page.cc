@@ -183,9 +183,9 @@ void SelfTestPage::setVideo(const QString& video) {
   open_ = video;
   if (!kept_) turnToOpen();
   updateEnabled();
-  if (video_ == open_) return;
+  if (video_ == open_ && job_ == 0) return;  // what the last run said stays
   status_->setText(filmText());
-  status_->show();
+  status_->setVisible(video_ != open_);
 }
 
 void SelfTestPage::turnToOpen() {
