@@ -414,8 +414,9 @@ void MainWindow::openPaths(const QStringList& paths) {
         }
         return found;
       },
-      [this, open = films.isEmpty()](const Result<QStringList>& found) {
-        if (found.ok()) addFiles(*found, open);
+      [this, open = films.isEmpty(), openings = controller_->openings()](const Result<QStringList>& found) {
+        // What the person opened meanwhile stays open.
+        if (found.ok()) addFiles(*found, open && openings == controller_->openings());
       });
 }
 

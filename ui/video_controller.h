@@ -28,6 +28,8 @@ class VideoController : public QObject {
   // Looks at the file in the background, then makes it the open video and begins to read it. An earlier opening that
   // has not ended is given up.
   void open(const QString& path);
+  // How often `open` was called.
+  int openings() const { return openings_; }
   // Opens the open film anew where its file was replaced since; looks at the file in the background.
   void checkUnchanged();
   // Begins or goes on reading, after those that wait already.

@@ -202,6 +202,11 @@ TEST_F(UiWindowReading, AFolderGivesItsFilmsAndTheFirstThatCanBeOpenedIs) {
                      QDir::current().relativeFilePath(toText(films / "deeper" / ".." / "b.MP4"))});
   ASSERT_TRUE(waitFor([&] { return window->controller()->path() == toText(films / "c.mkv"); }, 30.0));
   EXPECT_EQ(window->library()->rowCount(), 3);
+  // What was opened after it stays open.
+  window->openPaths({toText(films / "deeper")});
+  window->openPaths({toText(films / "b.MP4")});
+  ASSERT_TRUE(waitFor([&] { return window->library()->rowCount() == 4; }, 30.0));
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == toText(films / "b.MP4"); }, 30.0));
   // Nothing inside: words.
   std::filesystem::create_directory(folder_ / "empty");
   window->openPaths({toText(folder_ / "empty")});
