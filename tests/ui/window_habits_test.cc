@@ -32,6 +32,7 @@
 #include "ui/language.h"
 #include "ui/library_model.h"
 #include "ui/library_pane.h"
+#include "ui/memory_page.h"
 #include "ui/model_page.h"
 #include "ui/mpv_player.h"
 #include "ui/player_panel.h"
@@ -228,6 +229,7 @@ TEST_F(UiWindowHabits, AnotherLanguageIsAnotherWindowWithTheSameConversation) {
   ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }, 300.0));
   ask(window, QStringLiteral("And now?"));
   const quint64 job = turnOf(window, 1).job;
+  window->showSettings()->memoryPage()->measure();
   std::shared_ptr<Workspace> kept = window->handOver();
   window_.reset();
   applyLanguage(settings_->language());
@@ -239,7 +241,9 @@ TEST_F(UiWindowHabits, AnotherLanguageIsAnotherWindowWithTheSameConversation) {
   EXPECT_EQ(window->conversationView()->findChildren<TurnWidget*>().size(), 2);
   EXPECT_EQ(window->controller()->path(), toText(film));
   EXPECT_FALSE(window->playerPanel()->timeline()->model().frames.empty());
-  // What ran goes on: the question that was asked before, and the reading.
+  // What was measured in the settings went with them, and that is said.
+  EXPECT_TRUE(window->message().contains(QStringLiteral("测量"))) << window->message().toStdString();
+  // What else ran goes on: the question that was asked before, and the reading.
   EXPECT_EQ(turnOf(window, 1).job, job);
   ASSERT_TRUE(waitFor([&] { return !turnOf(window, 1).running(); }));
   EXPECT_EQ(turnOf(window, 1).state, Turn::State::kDone) << turnOf(window, 1).failure.toStdString();
