@@ -123,6 +123,22 @@ void AppSettings::removeRecent(const QString& path) {
   store_->remove(keyOf(path));
 }
 
+QStringList AppSettings::listed() const { return store_->value(QStringLiteral("listed")).toStringList(); }
+
+void AppSettings::setListed(const QString& path, bool listed) {
+  QStringList paths = this->listed();
+  if (paths.contains(path) == listed) return;
+  if (listed) {
+    paths << path;
+  } else {
+    paths.removeAll(path);
+  }
+  store_->setValue(QStringLiteral("listed"), paths);
+}
+
+QStringList AppSettings::queue() const { return store_->value(QStringLiteral("queue")).toStringList(); }
+void AppSettings::setQueue(const QStringList& paths) { store_->setValue(QStringLiteral("queue"), paths); }
+
 bool AppSettings::hidden(const QString& path) const {
   return store_->value(QStringLiteral("hidden")).toStringList().contains(path);
 }

@@ -51,6 +51,12 @@ class AppSettings {
   QStringList recent() const;
   void addRecent(const QString& path);
   void removeRecent(const QString& path);
+  // Every film of the list, in its order, whether anything of it was read or not.
+  QStringList listed() const;
+  void setListed(const QString& path, bool listed);
+  // The films that are to be read, in their order.
+  QStringList queue() const;
+  void setQueue(const QStringList& paths);
   // Films that were taken off the list: what the engine knows of them brings them back no more.
   bool hidden(const QString& path) const;
   void setHidden(const QString& path, bool hidden);

@@ -1,6 +1,8 @@
 // Asking, streaming, stopping.
 #include "ui/conversation.h"
 
+#include <QDateTime>
+#include <QUuid>
 #include <algorithm>
 #include <utility>
 
@@ -40,6 +42,8 @@ int Conversation::chapters(const QString& title, const QString& video, double du
 }
 
 int Conversation::add(Turn turn) {
+  turn.id = QDateTime::currentDateTimeUtc().toString(QStringLiteral("yyyyMMddhhmmsszzz-")) +
+            QUuid::createUuid().toString(QUuid::Id128);
   turns_.push_back(std::move(turn));
   attempts_.push_back(0);
   const int number = static_cast<int>(turns_.size()) - 1;
@@ -66,6 +70,7 @@ void Conversation::retry(int turn) {
 
 void Conversation::clear() {
   stopAll();
+  for (const Turn& turn : turns_) forgotten_ << turn.id;
   turns_.clear();
   attempts_.clear();
   emit cleared();
@@ -74,6 +79,10 @@ void Conversation::clear() {
 void Conversation::restore(std::vector<Turn> turns) {
   turns_ = std::move(turns);
   attempts_.assign(turns_.size(), 0);
+  tellAgain();
+}
+
+void Conversation::tellAgain() {
   for (size_t i = 0; i < turns_.size(); ++i) emit turnAdded(static_cast<int>(i));
 }
 
@@ -84,6 +93,7 @@ Turn* Conversation::at(int turn, quint64 attempt) {
 
 void Conversation::begin(int number) {
   Turn& turn = turns_[static_cast<size_t>(number)];
+  turn.own = true;
   turn.state = Turn::State::kWaiting;
   turn.text.clear();
   turn.failure.clear();
@@ -98,6 +108,7 @@ void Conversation::begin(int number) {
     beginQuestion(number);
   }
   emit turnChanged(number);
+  emit begun(number);
 }
 
 std::vector<AskTurn> Conversation::historyOf(int number) const {
@@ -119,7 +130,8 @@ void Conversation::beginQuestion(int number) {
   options.cache = settings_->cache();
   options.scope = settings_->scope();
   options.at = turn.range;
-  options.allow_partial = true;
+  // A question never waits for hours of film.
+  options.unread = turn.videos.size() > 1 ? Unread::kLeaveOut : Unread::kBegin;
   options.history = historyOf(number);
   const QStringList videos = turn.videos;
   const std::string question = turn.prompt.toStdString();
@@ -168,9 +180,10 @@ void Conversation::beginChapters(int number) {
   options.sampling = turn.sampling;
   options.every_s = std::max(kShortestChapter_s, turn.duration_s / kChapterParts);
   options.max_segment_s = 0.0;
+  options.unread = Unread::kBegin;
   const QString video = turn.videos.front();
   turn.job = bridge_->start<CaptionReport>(
-      Lane::kAsk, tr("Chapters"), this,
+      Lane::kCaption, tr("Chapters"), this,
       [this, number, attempt, options, video](const EngineBridge::Call& call) {
         return call.engine.Caption(toPath(video), options, call.job, [&](const CaptionEvent& event) {
           call.post([this, number, attempt, event] {
@@ -187,6 +200,10 @@ void Conversation::beginChapters(int number) {
       [this, number, attempt](const Result<CaptionReport>& report) {
         if (Turn* now = at(number, attempt); now != nullptr) {
           now->text = now->text.trimmed();
+          if (report.ok() && report->read_until_s) {
+            now->text +=
+                QLatin1Char('\n') + tr("Only the first %1 were read so far.").arg(timeText(*report->read_until_s));
+          }
           end(number, report.status());
         }
       });
@@ -201,6 +218,7 @@ void Conversation::end(int number, const Status& status) {
   turn.stage.clear();
   emit turnChanged(number);
   if (status.ok()) emit answered(number);
+  emit ended(number);
 }
 
 }  // namespace longview::ui

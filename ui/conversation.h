@@ -18,6 +18,8 @@ class EngineBridge;
 struct Turn {
   enum class Kind { kQuestion, kChapters };
   enum class State { kWaiting, kWriting, kDone, kStopped, kFailed };
+  QString id;        // of this turn and no other, whichever window asked; sorts by time
+  bool own = false;  // asked, or asked again, in this window
   Kind kind = Kind::kQuestion;
   State state = State::kWaiting;
   QString question;
@@ -50,7 +52,8 @@ class Conversation : public QObject {
     // Text sent to the model where it differs from the text shown (one-click actions in another language).
     QString prompt;
   };
-  // Adds a turn and asks; earlier turns about the same videos are what it may refer to. Returns the turn's number.
+  // Adds a turn and asks; earlier turns about the same videos are what it may refer to. Of several videos those of
+  // which nothing was read are left out. Returns the turn's number.
   int ask(const Question& question);
   // One line per part of the film, as captions; `title` is shown as the question.
   int chapters(const QString& title, const QString& video, double duration_s);
@@ -61,14 +64,22 @@ class Conversation : public QObject {
   void clear();
   // Takes up a conversation that was kept (conversation_store.h); there must be none yet.
   void restore(std::vector<Turn> turns);
+  // Tells of every turn as if it was just added, for a view that was not there when it was.
+  void tellAgain();
+  // Turns that `clear` took away.
+  const QStringList& forgotten() const { return forgotten_; }
 
   const std::vector<Turn>& turns() const { return turns_; }
 
  signals:
   void turnAdded(int turn);
   void turnChanged(int turn);
+  // The turn is asked, or asked again.
+  void begun(int turn);
   // The turn's answer is whole.
   void answered(int turn);
+  // It is answered, stopped or failed.
+  void ended(int turn);
   void cleared();
 
  private:
@@ -85,6 +96,7 @@ class Conversation : public QObject {
   std::vector<Turn> turns_;
   std::vector<quint64> attempts_;  // of each turn: words of an attempt that was given up are not shown
   quint64 last_attempt_ = 0;
+  QStringList forgotten_;
 };
 
 }  // namespace longview::ui

@@ -7,8 +7,11 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLockFile>
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "app/engine/output_files.h"
@@ -18,6 +21,9 @@ namespace longview::ui {
 namespace {
 
 using State = Turn::State;
+
+// Another window holds the file for some ms at most.
+constexpr int kLockWait_ms = 2000;
 
 constexpr std::array<std::pair<State, const char*>, 3> kStates = {
     {{State::kDone, "done"}, {State::kStopped, "stopped"}, {State::kFailed, "failed"}}};
@@ -73,7 +79,8 @@ SamplingSettings toSampling(const QJsonObject& value) {
 }
 
 QJsonObject toObject(const Turn& turn) {
-  QJsonObject object{{"question", turn.question},
+  QJsonObject object{{"id", turn.id},
+                     {"question", turn.question},
                      {"prompt", turn.prompt},
                      {"videos", QJsonArray::fromStringList(turn.videos)},
                      {"sampling", toObject(turn.sampling)},
@@ -105,6 +112,7 @@ QJsonObject toObject(const Turn& turn) {
 
 Turn toTurn(const QJsonObject& value) {
   Turn turn;
+  turn.id = value["id"].toString();
   turn.question = value["question"].toString();
   turn.prompt = value["prompt"].toString();
   for (const auto& video : value["videos"].toArray()) turn.videos << video.toString();
@@ -138,19 +146,55 @@ Turn toTurn(const QJsonObject& value) {
   return turn;
 }
 
+// The turns of a file. Those that were kept before turns had ids get one by their place, the same in every window.
+std::vector<QJsonObject> objectsOf(const QByteArray& bytes) {
+  std::vector<QJsonObject> turns;
+  for (const auto& value : QJsonDocument::fromJson(bytes)["turns"].toArray()) {
+    QJsonObject turn = value.toObject();
+    if (turn["id"].toString().isEmpty()) turn["id"] = QStringLiteral("0-%1").arg(turns.size(), 4, 10, QLatin1Char('0'));
+    turns.push_back(std::move(turn));
+  }
+  return turns;
+}
+
+QByteArray toBytes(const std::vector<QJsonObject>& turns) {
+  QJsonArray all;
+  for (const QJsonObject& turn : turns) all << turn;
+  return QJsonDocument(QJsonObject{{"turns", all}}).toJson(QJsonDocument::Compact);
+}
+
+QByteArray contentOf(const QString& name) {
+  QFile file(name);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
 }  // namespace
 
 QByteArray turnsToJson(const std::vector<Turn>& turns) {
-  QJsonArray all;
+  std::vector<QJsonObject> all;
   const size_t first = turns.size() > kKeptTurns ? turns.size() - kKeptTurns : 0;
-  for (size_t i = first; i < turns.size(); ++i) all << toObject(turns[i]);
-  return QJsonDocument(QJsonObject{{"turns", all}}).toJson(QJsonDocument::Compact);
+  for (size_t i = first; i < turns.size(); ++i) all.push_back(toObject(turns[i]));
+  return toBytes(all);
+}
+
+QByteArray mergedTurns(const QByteArray& kept, const QByteArray& own, const QStringList& forgotten) {
+  // Ordered by their ids, which begin with the time.
+  std::map<QString, QJsonObject> turns;
+  for (const QByteArray& bytes : {kept, own}) {
+    for (QJsonObject& turn : objectsOf(bytes)) turns[turn["id"].toString()] = std::move(turn);
+  }
+  for (const QString& id : forgotten) turns.erase(id);
+  std::vector<QJsonObject> all;
+  auto turn = turns.begin();
+  if (turns.size() > kKeptTurns) std::advance(turn, turns.size() - kKeptTurns);
+  for (; turn != turns.end(); ++turn) all.push_back(turn->second);
+  return toBytes(all);
 }
 
 std::vector<Turn> turnsFromJson(const QByteArray& bytes) {
   std::vector<Turn> turns;
-  for (const auto& value : QJsonDocument::fromJson(bytes)["turns"].toArray()) {
-    Turn turn = toTurn(value.toObject());
+  for (const QJsonObject& value : objectsOf(bytes)) {
+    Turn turn = toTurn(value);
     if (!turn.question.isEmpty() && !turn.videos.isEmpty() && turns.size() < kKeptTurns) {
       turns.push_back(std::move(turn));
     }
@@ -158,18 +202,29 @@ std::vector<Turn> turnsFromJson(const QByteArray& bytes) {
   return turns;
 }
 
-Status TurnFile::save(quint64 number, const QByteArray& json) {
+TurnFile::Changes TurnFile::changesOf(const Conversation& conversation) {
+  std::vector<QJsonObject> own;
+  for (const Turn& turn : conversation.turns()) {
+    if (turn.own) own.push_back(toObject(turn));
+  }
+  return {++given_, toBytes(own), conversation.forgotten()};
+}
+
+Status TurnFile::save(const Changes& changes) {
   const std::scoped_lock lock(mutex_);
-  if (number < written_) return Status::Ok();
+  if (changes.number < written_) return Status::Ok();
   QDir().mkpath(QFileInfo(file_).path());
-  LV_RETURN_IF_ERROR(WriteFileAtomically(toPath(file_), json.toStdString()));
-  written_ = number;
+  // Another window may be saving at this moment: what it writes between our reading and our writing would be lost.
+  QLockFile others(file_ + QStringLiteral(".lock"));
+  if (!others.tryLock(kLockWait_ms) && others.error() == QLockFile::LockFailedError) {
+    return IoError(toPath(file_).string() + ": is being written by another window; the conversation was not saved");
+  }
+  const QByteArray all = mergedTurns(contentOf(file_), changes.own, changes.forgotten);
+  LV_RETURN_IF_ERROR(WriteFileAtomically(toPath(file_), all.toStdString()));
+  written_ = changes.number;
   return Status::Ok();
 }
 
-std::vector<Turn> loadTurns(const QString& file) {
-  QFile kept(file);
-  return kept.open(QIODevice::ReadOnly) ? turnsFromJson(kept.readAll()) : std::vector<Turn>();
-}
+std::vector<Turn> loadTurns(const QString& file) { return turnsFromJson(contentOf(file)); }
 
 }  // namespace longview::ui

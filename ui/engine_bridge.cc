@@ -19,7 +19,7 @@ namespace longview::ui {
 namespace {
 
 constexpr auto kProgressStep = std::chrono::milliseconds(50);
-constexpr size_t kLanes = 5;
+constexpr size_t kLanes = 6;
 
 }  // namespace
 
@@ -72,6 +72,7 @@ struct EngineBridge::Impl {
   EngineOptions options;
   std::shared_ptr<Engine> engine;  // null where the options cannot be
   Status status;
+  QString complaint;
   quint64 last_id = 0;
   std::map<quint64, std::stop_source> jobs;  // started and not yet ended
   std::array<LaneThread, kLanes> lanes;      // last: joined first
@@ -96,6 +97,17 @@ void EngineBridge::makeEngine(const EngineOptions& options) {
         this, [this, words = QString::fromStdString(text)] { emit warned(words); }, Qt::QueuedConnection);
   };
   Result<std::unique_ptr<Engine>> engine = Engine::Create(own);
+  impl_->complaint.clear();
+  if (!engine.ok() && own.device != "cpu") {
+    // The device was chosen on another machine, or is gone: the window works without it, and says so.
+    own.device = "cpu";
+    const Status refused = engine.status();
+    engine = Engine::Create(own);
+    if (engine.ok()) {
+      impl_->complaint =
+          tr("%1 cannot be used; the processor computes instead. %2").arg(toText(options.device), failureText(refused));
+    }
+  }
   impl_->status = engine.status();
   impl_->engine = engine.ok() ? std::shared_ptr<Engine>(std::move(engine).value()) : nullptr;
 }
@@ -107,6 +119,8 @@ void EngineBridge::reopen(const EngineOptions& options) {
 }
 
 const EngineOptions& EngineBridge::options() const { return impl_->options; }
+
+const QString& EngineBridge::complaint() const { return impl_->complaint; }
 
 bool EngineBridge::busy() const { return !impl_->jobs.empty(); }
 

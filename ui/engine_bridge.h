@@ -17,7 +17,7 @@
 namespace longview::ui {
 
 // Jobs of one lane run one after the other in the order of their start; lanes run side by side.
-enum class Lane { kIndex, kAsk, kMedia, kExport, kMeasure };
+enum class Lane { kIndex, kAsk, kCaption, kMedia, kExport, kMeasure };
 
 // A place to tell what a job's text or rows are, from the job's thread to the window's.
 using Post = std::function<void(std::function<void()>)>;
@@ -54,7 +54,8 @@ class EngineBridge : public QObject {
           return result->status();
         },
         [result, done = std::move(done)](const Status& status) {
-          if (!status.ok() && result->ok()) *result = Result<T>(status);
+          // Also where `work` was never called: the reason is in the status alone.
+          if (!status.ok()) *result = Result<T>(status);
           done(std::move(*result));
         });
   }
@@ -64,6 +65,8 @@ class EngineBridge : public QObject {
   // The same options with these changes from the next job on; jobs that run are cancelled.
   void reopen(const EngineOptions& options);
   const EngineOptions& options() const;
+  // Why the device that the options name is not in use, and the processor is instead; empty where it is.
+  const QString& complaint() const;
   bool busy() const;
 
  signals:

@@ -13,6 +13,9 @@
 namespace longview::ui {
 namespace {
 
+// More are counted.
+constexpr int kNamesShown = 8;
+
 QString headline(StatusCode code) {
   switch (code) {
     case StatusCode::kOk:
@@ -106,6 +109,21 @@ QString linkTimes(const QString& text, const QString& video) {
   }
   html += text.mid(done).toHtmlEscaped();
   return html.replace(QLatin1Char('\n'), QLatin1String("<br>"));
+}
+
+QString leftOutText(const std::vector<LeftOut>& videos) {
+  QStringList names;
+  for (const LeftOut& video : videos) {
+    if (names.size() == kNamesShown) {
+      names << QCoreApplication::translate("longview::ui", "%1 more").arg(videos.size() - kNamesShown);
+      break;
+    }
+    const QString name = toText(std::filesystem::path(video.video).filename());
+    names << (video.gone ? QCoreApplication::translate("longview::ui", "%1 (its file cannot be used)")
+                         : QCoreApplication::translate("longview::ui", "%1 (nothing of it is read yet)"))
+                 .arg(name);
+  }
+  return QCoreApplication::translate("longview::ui", "Left out: %1.").arg(names.join(QLatin1String(", ")));
 }
 
 QString failureText(const Status& status) {

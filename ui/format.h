@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "app/engine/events.h"
 #include "core/base/status.h"
 
 namespace longview::ui {
@@ -38,6 +39,9 @@ std::optional<MomentLink> parseMomentUrl(const QUrl& url);
 
 // Plain text as rich text, in which every clock time ("1:02", "1:02:03", "0:04.5") is a link to that moment of `video`.
 QString linkTimes(const QString& text, const QString& video);
+
+// Which videos an answer did without, and why, by their names.
+QString leftOutText(const std::vector<LeftOut>& videos);
 
 // One sentence in the window's language on what kind of failure it is, then the engine's own words, which name the file
 // and what to do.

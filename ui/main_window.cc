@@ -21,6 +21,7 @@
 #include <QVBoxLayout>
 #include <utility>
 
+#include "app/engine/media_names.h"
 #include "ui/app_settings.h"
 #include "ui/conversation.h"
 #include "ui/conversation_export.h"
@@ -38,30 +39,31 @@
 #include "ui/player_view.h"
 #include "ui/progress_bar.h"
 #include "ui/search_pane.h"
+#include "ui/settings_dialog.h"
 #include "ui/thumbnail_store.h"
 #include "ui/timeline_widget.h"
 #include "ui/video_controller.h"
+#include "ui/workspace.h"
 
 namespace longview::ui {
 namespace {
 constexpr int kLayoutVersion = 1;
 }  // namespace
 
-MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* parent)
-    : QMainWindow(parent),
-      bridge_(bridge),
+MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, std::shared_ptr<Workspace> workspace)
+    : bridge_(bridge),
       settings_(settings),
-      library_(new LibraryModel(this)),
-      jobs_(new JobModel(bridge, this)),
-      thumbnails_(new ThumbnailStore(bridge, settings, this)),
-      controller_(new VideoController(bridge, library_, settings, this)),
-      conversation_(new Conversation(bridge, settings, this)),
-      exporter_(new Exporter(bridge, this)),
+      workspace_(workspace != nullptr ? workspace : std::make_shared<Workspace>(bridge, settings)),
+      library_(workspace_->library),
+      jobs_(workspace_->jobs),
+      thumbnails_(workspace_->thumbnails),
+      controller_(workspace_->controller),
+      conversation_(workspace_->conversation),
+      exporter_(workspace_->exporter),
       player_(new PlayerPanel(thumbnails_, this)),
       library_pane_(new LibraryPane(library_, this)),
       conversation_view_(new ConversationView(conversation_, thumbnails_, this)),
-      search_(new SearchPane(bridge, settings, thumbnails_, this)),
-      turn_file_(std::make_shared<TurnFile>(settings->conversationFile())) {
+      search_(new SearchPane(bridge, settings, thumbnails_, this)) {
   setWindowTitle(tr("Longview"));
   setWindowIcon(QIcon(QStringLiteral(":/longview/icons/io.github.longview.Longview.svg")));
   setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
@@ -86,6 +88,7 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   buildStatusBar();
   buildMenus();
   connectVideo();
+  connectLibrary();
   connectConversation();
   connectJobs();
   // A film dropped on a field or a list is opened, as anywhere in the window.
@@ -97,8 +100,20 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* par
   resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {250, 400}, Qt::Horizontal);
   restoreGeometry(settings_->layout(QStringLiteral("geometry")));
   restoreState(settings_->layout(QStringLiteral("docks")), kLayoutVersion);
-  loadLibrary();
-  conversation_->restore(loadTurns(settings_->conversationFile()));
+  conversation_->tellAgain();
+  if (workspace == nullptr) {
+    loadLibrary();
+    controller_->restore();
+  } else {
+    shareVideos();
+    showJobs();
+    if (!controller_->path().isEmpty()) {
+      onOpened();
+      showFrames();
+    }
+    if (workspace_->stopped_measuring) showMessage(tr("The measurement ended with the window. Begin it again."));
+  }
+  if (!bridge_->complaint().isEmpty()) showMessage(bridge_->complaint());
 }
 
 MainWindow::~MainWindow() = default;
@@ -167,7 +182,10 @@ void MainWindow::fillJobMenu(QMenu* menu) {
                     [this, id = job.data(JobModel::kId).toULongLong()] { bridge_->cancel(id); });
   }
   menu->addSeparator();
-  menu->addAction(tr("Stop all that runs"), bridge_, &EngineBridge::cancelAll);
+  menu->addAction(tr("Stop all that runs"), this, [this] {
+    controller_->pauseAll();
+    bridge_->cancelAll();
+  });
 }
 
 void MainWindow::connectVideo() {
@@ -177,17 +195,19 @@ void MainWindow::connectVideo() {
   });
   connect(controller_, &VideoController::opened, this, &MainWindow::onOpened);
   connect(controller_, &VideoController::openFailed, this, [this](const QString&, const QString& why) {
+    const bool next = !candidates_.isEmpty();
+    if (next) controller_->open(candidates_.takeFirst());
     showMessage(why);
+    if (next) return;
     player_->view()->setMessage(controller_->path().isEmpty() ? tr("Drop a video here, or open one with Ctrl+O.")
                                                               : QString());
   });
-  connect(controller_, &VideoController::framesChanged, this, [this] {
-    player_->timeline()->setFrames(controller_->frames(), controller_->readUntil());
-    if (controller_->frames().empty()) return;
-    const QString path = controller_->path();
-    const QImage image = thumbnails_->get(path, controller_->frames().front().start);
-    if (!image.isNull()) library_->setThumbnail(path, image);
+  connect(controller_, &VideoController::replaced, this, [this](const QString& path) {
+    thumbnails_->forget(path);
+    library_->setThumbnail(path, QImage());
+    showMessage(tr("%1 was replaced by another file; it is opened anew.").arg(path));
   });
+  connect(controller_, &VideoController::framesChanged, this, &MainWindow::showFrames);
   connect(thumbnails_, &ThumbnailStore::arrived, this, [this](const QString& video, double, const QImage& image) {
     const LibraryVideo* known = library_->video(video);
     if (known != nullptr && known->thumbnail.isNull()) library_->setThumbnail(video, image);
@@ -199,27 +219,6 @@ void MainWindow::connectVideo() {
     if (video->state == ReadState::kDone && video->thumbnail.isNull()) (void)thumbnails_->get(path, 0.0);
     applyLimit();
   });
-  connect(library_pane_, &LibraryPane::openRequested, controller_, &VideoController::open);
-  connect(library_pane_, &LibraryPane::readRequested, controller_, &VideoController::read);
-  connect(library_pane_, &LibraryPane::pauseRequested, controller_, &VideoController::pause);
-  connect(library_pane_, &LibraryPane::removeRequested, this, [this](const QString& path) {
-    controller_->pause(path);
-    library_->remove(path);
-    settings_->removeRecent(path);
-    settings_->setHidden(path, true);
-  });
-  connect(library_pane_, &LibraryPane::addRequested, this, &MainWindow::chooseFiles);
-  const auto share_paths = [this] {
-    QStringList read;
-    for (const QString& path : library_->paths()) {
-      const ReadState state = library_->video(path)->state;
-      if (state != ReadState::kFailed && state != ReadState::kUnknown) read << path;
-    }
-    conversation_view_->setAllVideos(read);
-    search_->setAllVideos(read);
-  };
-  connect(library_, &LibraryModel::dataChanged, this, share_paths);
-  connect(library_, &LibraryModel::rowsRemoved, this, share_paths);
   connect(player_->player(), &MpvPlayer::loaded, this, [this] {
     if (pending_video_ == controller_->path() && !pending_video_.isEmpty()) {
       player_->player()->seek(pending_time_);
@@ -229,9 +228,59 @@ void MainWindow::connectVideo() {
   connect(player_, &PlayerPanel::fullScreenRequested, this, &MainWindow::toggleFullScreen);
 }
 
+void MainWindow::showFrames() {
+  player_->timeline()->setFrames(controller_->frames(), controller_->readUntil());
+  if (controller_->frames().empty()) return;
+  const QString path = controller_->path();
+  const QImage image = thumbnails_->get(path, controller_->frames().front().start);
+  if (!image.isNull()) library_->setThumbnail(path, image);
+}
+
+void MainWindow::connectLibrary() {
+  connect(library_pane_, &LibraryPane::openRequested, this, [this](const QString& path) {
+    candidates_.clear();
+    controller_->open(path);
+  });
+  connect(library_pane_, &LibraryPane::readRequested, controller_, &VideoController::read);
+  connect(library_pane_, &LibraryPane::pauseRequested, controller_, &VideoController::pause);
+  connect(library_pane_, &LibraryPane::removeRequested, this, [this](const QString& path) {
+    controller_->pause(path);
+    library_->remove(path);
+    settings_->setListed(path, false);
+    settings_->removeRecent(path);
+    settings_->setHidden(path, true);
+  });
+  connect(library_pane_, &LibraryPane::addRequested, this, &MainWindow::chooseFiles);
+  connect(library_, &LibraryModel::dataChanged, this, &MainWindow::shareVideos);
+  connect(library_, &LibraryModel::rowsRemoved, this, &MainWindow::shareVideos);
+}
+
+// Which videos 'all videos' are. What is not read, or cannot be, is left out by the engine, which says so; of those
+// that nothing is known of, nothing was ever read.
+void MainWindow::shareVideos() {
+  QStringList all;
+  for (int row = 0; row < library_->rowCount(); ++row) {
+    const QModelIndex video = library_->index(row);
+    const auto state = static_cast<ReadState>(video.data(LibraryModel::kState).toInt());
+    if (state != ReadState::kUnknown) all << video.data(LibraryModel::kPath).toString();
+  }
+  conversation_view_->setAllVideos(all);
+  search_->setAllVideos(all);
+}
+
+void MainWindow::tellLeftOut(const std::vector<LeftOut>& videos) {
+  for (const LeftOut& video : videos) {
+    if (video.gone) {
+      library_->setState(toText(std::filesystem::path(video.video)), ReadState::kFailed, toText(video.why));
+    }
+  }
+  if (!videos.empty()) showMessage(leftOutText(videos));
+}
+
 void MainWindow::onOpened() {
   const QString& path = controller_->path();
   const MediaInfo& info = controller_->info();
+  candidates_.clear();
   keepPosition();
   playing_ = path;
   if (!info.warnings.empty()) showMessage(path + QStringLiteral(": ") + toText(info.warnings.front()));
@@ -249,14 +298,28 @@ void MainWindow::connectConversation() {
   connect(conversation_view_, &ConversationView::momentActivated, this, &MainWindow::goTo);
   connect(search_, &SearchPane::momentActivated, this, &MainWindow::goTo);
   connect(conversation_view_, &ConversationView::turnShown, this, &MainWindow::showTurn);
+  connect(search_, &SearchPane::leftOut, this, &MainWindow::tellLeftOut);
+  connect(conversation_, &Conversation::begun, this, &MainWindow::beginTurn);
   connect(conversation_, &Conversation::answered, this, &MainWindow::showTurn);
-  connect(conversation_, &Conversation::answered, this, &MainWindow::keepConversation);
+  connect(conversation_, &Conversation::answered, this,
+          [this](int turn) { tellLeftOut(conversation_->turns()[static_cast<size_t>(turn)].answer.left_out); });
+  connect(conversation_, &Conversation::ended, this, &MainWindow::keepConversation);
   connect(conversation_, &Conversation::cleared, this, &MainWindow::keepConversation);
   connect(conversation_view_, &ConversationView::rangeCleared, this,
           [this] { player_->timeline()->setRange(std::nullopt); });
   connect(player_->timeline(), &TimelineWidget::rangeChosen, conversation_view_, &ConversationView::setRange);
   connect(exporter_, &Exporter::done, this, [this](const QString& text) { statusBar()->showMessage(text, 8000); });
   connect(exporter_, &Exporter::failed, this, &MainWindow::showMessage);
+}
+
+// What is asked about the open film is asked about the file that is there now, and it is read before all others.
+void MainWindow::beginTurn(int turn) {
+  const Turn& asked = conversation_->turns()[static_cast<size_t>(turn)];
+  const QString& open = controller_->path();
+  if (!asked.videos.contains(open)) return;
+  controller_->checkUnchanged();
+  const LibraryVideo* video = library_->video(open);
+  if (asked.videos.size() == 1 && video != nullptr && video->state == ReadState::kWaiting) controller_->readFirst(open);
 }
 
 void MainWindow::showTurn(int turn) {
@@ -276,15 +339,9 @@ void MainWindow::showTurn(int turn) {
 }
 
 void MainWindow::connectJobs() {
-  connect(jobs_, &JobModel::activeChanged, this, [this] {
-    const bool busy = jobs_->running() > 0;
-    for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_stop_}) widget->setVisible(busy);
-    if (!busy) return;
-    // A long name is cut in its middle, so that the bar keeps its place.
-    job_text_->setText(fontMetrics().elidedText(jobs_->activeTitle(), Qt::ElideMiddle, 320));
-    showShare(job_bar_, jobs_->activeShare());
-  });
+  connect(jobs_, &JobModel::activeChanged, this, &MainWindow::showJobs);
   connect(bridge_, &EngineBridge::reopened, this, [this] {
+    if (!bridge_->complaint().isEmpty()) showMessage(bridge_->complaint());
     library_->forgetIndexes();  // the folder may be another
     loadLibrary();
   });
@@ -292,8 +349,17 @@ void MainWindow::connectJobs() {
           [this](const QString& text) { statusBar()->showMessage(text.simplified(), 10000); });
 }
 
+void MainWindow::showJobs() {
+  const bool busy = jobs_->running() > 0;
+  for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_stop_}) widget->setVisible(busy);
+  if (!busy) return;
+  // A long name is cut in its middle, so that the bar keeps its place.
+  job_text_->setText(fontMetrics().elidedText(jobs_->activeTitle(), Qt::ElideMiddle, 320));
+  showShare(job_bar_, jobs_->activeShare());
+}
+
 void MainWindow::loadLibrary() {
-  for (const QString& path : settings_->recent()) library_->add(path);
+  for (const QString& path : settings_->recent() + settings_->listed()) library_->add(path);
   bridge_->start<std::vector<LibraryEntry>>(
       Lane::kMedia, QString(), this, [](const EngineBridge::Call& call) { return call.engine.LibraryEntries(); },
       [this](Result<std::vector<LibraryEntry>> entries) {
@@ -325,20 +391,57 @@ void MainWindow::applyLimit() {
 }
 
 void MainWindow::openPaths(const QStringList& paths) {
-  bool first = true;
+  QStringList films;
+  QStringList others;
   for (const QString& path : paths) {
-    const QString absolute = QDir(path).isAbsolute() ? QDir::cleanPath(path) : QDir::current().absoluteFilePath(path);
-    settings_->setHidden(absolute, false);
-    library_->add(absolute);
-    if (std::exchange(first, false)) {
-      controller_->open(absolute);
-    } else {
-      controller_->read(absolute);
-    }
+    const QString absolute = QDir::cleanPath(QDir::current().absoluteFilePath(path));
+    (MediaNameOf(toPath(absolute)) == MediaName::kNone ? others : films) << absolute;
   }
+  if (!films.isEmpty()) addFiles(films, true);
+  if (others.isEmpty()) return;
+  // What has not the name of a film may be a folder, which takes long to be looked at where it is on a slow disk.
+  bridge_->start<QStringList>(
+      Lane::kMedia, QString(), this,
+      [others](const EngineBridge::Call&) -> Result<QStringList> {
+        QStringList found;
+        for (const QString& path : others) {
+          QStringList inside;
+          for (const QString& name : QDir(path).entryList(QDir::Files, QDir::Name)) {
+            if (MediaNameOf(toPath(name)) == MediaName::kVideo) inside << path + QLatin1Char('/') + name;
+          }
+          // One without any is named by the failure to open it.
+          found << (inside.isEmpty() ? QStringList{path} : inside);
+        }
+        return found;
+      },
+      [this, open = films.isEmpty(), openings = controller_->openings()](const Result<QStringList>& found) {
+        // What the person opened meanwhile stays open.
+        if (found.ok()) addFiles(*found, open && openings == controller_->openings());
+      });
 }
 
-QString MainWindow::openVideo() const { return controller_->path(); }
+// `open`: the first of them that can be; else those before are, where one can be.
+void MainWindow::addFiles(const QStringList& files, bool open) {
+  for (const QString& path : files) {
+    settings_->setHidden(path, false);
+    settings_->setListed(path, true);
+    library_->add(path);
+  }
+  const QStringList behind = open ? files.mid(1) : files;
+  if (open) {
+    candidates_ = behind;
+    controller_->open(files.front());
+  } else if (!candidates_.isEmpty()) {
+    candidates_ << behind;
+  }
+  for (const QString& path : behind) controller_->read(path);
+}
+
+std::shared_ptr<Workspace> MainWindow::handOver() {
+  saveState();
+  workspace_->stopped_measuring = settings_dialog_ != nullptr && settings_dialog_->measuring();
+  return workspace_;
+}
 
 void MainWindow::goTo(const QString& video, double time_s) {
   if (video.isEmpty() || video == controller_->path()) {
@@ -346,6 +449,7 @@ void MainWindow::goTo(const QString& video, double time_s) {
     player_->view()->setFocus(Qt::OtherFocusReason);
     return;
   }
+  candidates_.clear();
   pending_video_ = video;
   pending_time_ = time_s;
   settings_->setLastPosition(video, time_s);
@@ -366,7 +470,8 @@ void MainWindow::saveState() {
   settings_->setLayout(QStringLiteral("geometry"), saveGeometry());
   settings_->setLayout(QStringLiteral("docks"), QMainWindow::saveState(kLayoutVersion));
   settings_->setVolume(player_->volume());
-  settings_->setOpenVideo(openVideo());
+  // One that was taken off the list is not opened again.
+  settings_->setOpenVideo(library_->find(controller_->path()) < 0 ? QString() : controller_->path());
   keepPosition();
 }
 
@@ -376,13 +481,13 @@ void MainWindow::keepPosition() {
   }
 }
 
-// In the background, after each answer: not even a crash loses one.
+// In the background, after each turn: not even a crash loses one.
 void MainWindow::keepConversation() {
+  const std::shared_ptr<TurnFile>& turns = workspace_->turn_file;
   bridge_->start<bool>(
       Lane::kExport, QString(), this,
-      [file = turn_file_, number = ++turns_kept_,
-       json = turnsToJson(conversation_->turns())](const EngineBridge::Call&) -> Result<bool> {
-        LV_RETURN_IF_ERROR(file->save(number, json));
+      [turns, changes = turns->changesOf(*conversation_)](const EngineBridge::Call&) -> Result<bool> {
+        LV_RETURN_IF_ERROR(turns->save(changes));
         return true;
       },
       [this](const Result<bool>& kept) {
@@ -393,9 +498,11 @@ void MainWindow::keepConversation() {
 void MainWindow::closeEvent(QCloseEvent* event) {
   if (isFullScreen()) toggleFullScreen();  // the next window begins with its docks
   saveState();
+  controller_->end();
   bridge_->cancelAll();
   // A question that is not answered yet is kept as well.
-  if (const Status kept = turn_file_->save(++turns_kept_, turnsToJson(conversation_->turns())); !kept.ok()) {
+  const std::shared_ptr<TurnFile>& turns = workspace_->turn_file;
+  if (const Status kept = turns->save(turns->changesOf(*conversation_)); !kept.ok()) {
     qWarning("%s", kept.message().c_str());
   }
   event->accept();

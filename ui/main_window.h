@@ -7,6 +7,9 @@
 #include <QStringList>
 #include <QTemporaryDir>
 #include <memory>
+#include <vector>
+
+#include "app/engine/events.h"
 
 class QDockWidget;
 class QLabel;
@@ -28,21 +31,22 @@ class PlayerPanel;
 class SearchPane;
 class SettingsDialog;
 class ThumbnailStore;
-class TurnFile;
 class VideoController;
+struct Workspace;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  // Both outlive the window.
-  MainWindow(EngineBridge* bridge, AppSettings* settings, QWidget* parent = nullptr);
+  // Both outlive the window. `workspace`: what another window handed over; null where there was none.
+  MainWindow(EngineBridge* bridge, AppSettings* settings, std::shared_ptr<Workspace> workspace = nullptr);
   ~MainWindow() override;
 
-  // Adds these to the library and opens the first; what is no file is named in a message.
+  // Adds these, and of folders the videos inside, to the library and opens the first that can be opened; what is no
+  // film is named in a message.
   void openPaths(const QStringList& paths);
-  // The open video, for a window that takes this one's place; empty where there is none.
-  QString openVideo() const;
+  // For a window that takes this one's place: its jobs go on there. This one is of no use afterwards.
+  std::shared_ptr<Workspace> handOver();
 
   PlayerPanel* playerPanel() const { return player_; }
   VideoController* controller() const { return controller_; }
@@ -51,8 +55,8 @@ class MainWindow : public QMainWindow {
   SearchPane* searchPane() const { return search_; }
   LibraryModel* library() const { return library_; }
   JobModel* jobs() const { return jobs_; }
-  // The settings, opened on this page (SettingsDialog::Page). Closed, they stay as they are until another film is open:
-  // what is measured there goes on, and its rows can be looked at later.
+  // The settings, opened on this page (SettingsDialog::Page). Closed, they stay as they are: what is measured there
+  // goes on, and its rows can be looked at later. Pages that measure nothing turn to the film that is open now.
   SettingsDialog* showSettings(int page = 0);
   // The words of the message bar; empty where it is hidden.
   QString message() const;
@@ -79,6 +83,13 @@ class MainWindow : public QMainWindow {
   void connectConversation();
   void connectJobs();
   void loadLibrary();
+  void connectLibrary();
+  void addFiles(const QStringList& files, bool open);
+  void showFrames();
+  void shareVideos();
+  void tellLeftOut(const std::vector<LeftOut>& videos);
+  void beginTurn(int turn);
+  void showJobs();
   void showMessage(const QString& text);
   void fillRecentMenu();
   void onOpened();
@@ -87,6 +98,7 @@ class MainWindow : public QMainWindow {
   void keepPosition();
   void keepConversation();
   void chooseFiles();
+  void chooseFolder();
   enum class TextExport { kMarkdown, kEdl, kSrt };
   void exportText(TextExport kind);
   void exportClips();
@@ -96,6 +108,7 @@ class MainWindow : public QMainWindow {
 
   EngineBridge* bridge_;
   AppSettings* settings_;
+  std::shared_ptr<Workspace> workspace_;
   LibraryModel* library_;
   JobModel* jobs_;
   ThumbnailStore* thumbnails_;
@@ -113,11 +126,10 @@ class MainWindow : public QMainWindow {
   QLabel* job_text_ = nullptr;
   QProgressBar* job_bar_ = nullptr;
   QToolButton* job_stop_ = nullptr;
-  QString playing_;        // what the player has
-  QString pending_video_;  // goes to pending_time_ once it is open
+  QString playing_;         // what the player has
+  QStringList candidates_;  // opened, one after the other, where the first of several films cannot be
+  QString pending_video_;   // goes to pending_time_ once it is open
   double pending_time_ = 0.0;
-  std::shared_ptr<TurnFile> turn_file_;
-  quint64 turns_kept_ = 0;  // how often, for turn_file_
   QByteArray docks_before_full_;
   QTemporaryDir captions_;  // of the chapters that are shown over the film
 };

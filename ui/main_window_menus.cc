@@ -70,12 +70,13 @@ void MainWindow::buildMenus() {
 void MainWindow::buildFileMenu() {
   auto* file = menuBar()->addMenu(tr("&File"));
   file->addAction(tr("&Open…"), QKeySequence(QKeySequence::Open), this, &MainWindow::chooseFiles);
+  file->addAction(tr("Open a &folder…"), this, &MainWindow::chooseFolder);
   recent_menu_ = file->addMenu(tr("Open &recent"));
   fillRecentMenu();
   file->addSeparator();
   file->addAction(tr("&Pause reading"), this, [this] { controller_->pause(controller_->path()); });
   file->addAction(tr("&Go on reading"), this, [this] {
-    if (!controller_->path().isEmpty()) controller_->read(controller_->path());
+    if (!controller_->path().isEmpty()) controller_->readFirst(controller_->path());
   });
   file->addSeparator();
   auto* exports = file->addMenu(tr("&Export"));
@@ -113,6 +114,15 @@ void MainWindow::chooseFiles() {
   auto* dialog = new QFileDialog(this, tr("Open videos"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setFileMode(QFileDialog::ExistingFiles);
+  if (!settings_->recent().isEmpty()) dialog->setDirectory(QFileInfo(settings_->recent().front()).path());
+  connect(dialog, &QFileDialog::filesSelected, this, &MainWindow::openPaths);
+  dialog->open();
+}
+
+void MainWindow::chooseFolder() {
+  auto* dialog = new QFileDialog(this, tr("Open a folder of videos"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(QFileDialog::Directory);
   if (!settings_->recent().isEmpty()) dialog->setDirectory(QFileInfo(settings_->recent().front()).path());
   connect(dialog, &QFileDialog::filesSelected, this, &MainWindow::openPaths);
   dialog->open();
@@ -166,8 +176,7 @@ void MainWindow::exportClips() {
 }
 
 SettingsDialog* MainWindow::showSettings(int page) {
-  if (settings_dialog_ == nullptr || settings_dialog_->video() != controller_->path()) {
-    delete settings_dialog_;
+  if (settings_dialog_ == nullptr) {
     settings_dialog_ = new SettingsDialog(bridge_, settings_, controller_->path(), this);
     connect(settings_dialog_, &SettingsDialog::languageChosen, this, &MainWindow::languageChosen);
     connect(settings_dialog_, &SettingsDialog::limitChosen, this, &MainWindow::applyLimit);
@@ -177,6 +186,7 @@ SettingsDialog* MainWindow::showSettings(int page) {
       if (!turns.empty()) conversation_->retry(static_cast<int>(turns.size()) - 1);
     });
   }
+  settings_dialog_->setVideo(controller_->path());
   settings_dialog_->showPage(static_cast<SettingsDialog::Page>(page));
   settings_dialog_->show();
   settings_dialog_->raise();

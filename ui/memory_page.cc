@@ -45,6 +45,7 @@ MemoryPage::MemoryPage(EngineBridge* bridge, AppSettings* settings, std::shared_
       settings_(settings),
       source_(std::move(source)),
       video_(video),
+      open_(video),
       model_(new CompareModel(this)) {
   auto* column = new QVBoxLayout(this);
   buildTable(column);
@@ -181,6 +182,32 @@ void MemoryPage::plan() {
       });
 }
 
+void MemoryPage::setVideo(const QString& video) {
+  open_ = video;
+  if (!kept_) turnToOpen();
+  updateEnabled();
+  if (video_ == open_ && job_ == 0) return;  // what the last run said stays
+  status_->setText(filmText());
+  status_->setVisible(video_ != open_);
+}
+
+void MemoryPage::turnToOpen() {
+  kept_ = false;
+  if (video_ == open_) return;
+  video_ = open_;
+  status_->hide();
+  model_->clear();
+  updateEnabled();
+  predict();
+}
+
+// Which film this is of, where it is not the open one.
+QString MemoryPage::filmText() const {
+  if (video_ == open_) return {};
+  const QString name = video_.section(QLatin1Char('/'), -1);
+  return job_ != 0 ? tr("%1 is still measured.").arg(name) : tr("This is of %1.").arg(name);
+}
+
 // What the formulas say stands there before anything is measured. Where nothing was read yet there is nothing to say.
 void MemoryPage::predict() {
   if (video_.isEmpty()) return;
@@ -189,13 +216,15 @@ void MemoryPage::predict() {
       [source = source_, video = video_, sampling = settings_->sampling()](const EngineBridge::Call& call) {
         return source->predict(call.engine, video, sampling, call.job);
       },
-      [this](const Result<std::vector<ModeRow>>& rows) {
-        if (!rows.ok()) return;
+      [this, video = video_](const Result<std::vector<ModeRow>>& rows) {
+        if (!rows.ok() || video != video_) return;
         for (const ModeRow& row : *rows) model_->put(row);
       });
 }
 
 void MemoryPage::measure() {
+  turnToOpen();
+  kept_ = true;
   const SamplingSettings sampling = settings_->sampling();
   status_->hide();
   showShare(progress_, -1.0);
@@ -207,10 +236,9 @@ void MemoryPage::measure() {
   job_ = bridge_->start<bool>(Lane::kMeasure, tr("Measuring the cache modes"), this, work,
                               [this](const Result<bool>& done) {
                                 job_ = 0;
-                                if (!done.ok()) {
-                                  status_->setText(failureText(done.status()));
-                                  status_->show();
-                                }
+                                const QStringList words = {filmText(), failureText(done.status())};
+                                status_->setText(words.join(QLatin1Char(' ')).trimmed());
+                                status_->setVisible(!status_->text().isEmpty());
                                 updateEnabled();
                               });
   updateEnabled();
@@ -228,8 +256,8 @@ void MemoryPage::useSelected() {
 void MemoryPage::updateEnabled() {
   const bool running = job_ != 0;
   measure_->setText(running ? tr("Stop measuring") : tr("Measure now"));
-  measure_->setEnabled(!video_.isEmpty());
-  measure_->setToolTip(video_.isEmpty() ? tr("Open a video first") : QString());
+  measure_->setEnabled(running || !open_.isEmpty());
+  measure_->setToolTip(open_.isEmpty() ? tr("Open a video first") : QString());
   progress_->setVisible(running);
   use_->setEnabled(table_->selectionModel()->hasSelection());
 }

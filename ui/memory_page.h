@@ -31,6 +31,9 @@ class MemoryPage : public QWidget {
              QWidget* parent = nullptr);
   ~MemoryPage() override;
 
+  // The film that is open now. What is measured on another one, or was, stays until this begins anew; the page says so.
+  void setVideo(const QString& video);
+  bool running() const { return job_ != 0; }
   // Begins to measure; each row takes the place of what was predicted for it.
   void measure();
   CompareModel* model() const { return model_; }
@@ -48,13 +51,17 @@ class MemoryPage : public QWidget {
   void predict();
   void planSoon();
   void plan();
+  void turnToOpen();
+  QString filmText() const;
   void updateEnabled();
   uint64_t budgetBytes() const;
 
   EngineBridge* bridge_;
   AppSettings* settings_;
   std::shared_ptr<CompareSource> source_;
-  QString video_;
+  QString video_;  // what is shown here is of this one
+  QString open_;
+  bool kept_ = false;  // something was measured
   CompareModel* model_;
   QTableView* table_ = nullptr;
   QLabel* now_ = nullptr;

@@ -143,7 +143,7 @@ void SearchPane::search(const QString& words) {
   options.sampling = settings_->sampling();
   options.cache = settings_->cache();
   options.limit = kMoments;
-  options.allow_partial = true;
+  options.unread = videos.size() > 1 ? Unread::kLeaveOut : Unread::kBegin;
   status_->setText(tr("Searching…"));
   status_->show();
   const std::string text = words.trimmed().toStdString();
@@ -159,9 +159,14 @@ void SearchPane::search(const QString& words) {
 
 void SearchPane::finish(Result<SearchResult> result, const SamplingSettings& sampling) {
   if (result.ok()) {
-    status_->setText(result->moments.empty() ? tr("Nothing was found.") : QString());
+    QStringList words;
+    if (result->moments.empty()) words << tr("Nothing was found.");
+    if (!result->left_out.empty()) words << leftOutText(result->left_out);
+    status_->setText(words.join(QLatin1Char(' ')));
     model_->set(std::move(result->moments), sampling);
+    emit leftOut(result->left_out);
   } else {
+    model_->set({}, sampling);  // the moments of an earlier search would be taken for the answer
     status_->setText(failureText(result.status()));
   }
   status_->setVisible(!status_->text().isEmpty());

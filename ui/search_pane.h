@@ -55,6 +55,8 @@ class SearchPane : public QWidget {
 
  signals:
   void momentActivated(const QString& video, double time_s);
+  // A search did without these.
+  void leftOut(const std::vector<LeftOut>& videos);
 
  private:
   void finish(Result<SearchResult> result, const SamplingSettings& sampling);

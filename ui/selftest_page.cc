@@ -46,7 +46,12 @@ Result<std::vector<Needle>> needlesOf(const Engine& engine, const QString& folde
 }  // namespace
 
 SelfTestPage::SelfTestPage(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent)
-    : QWidget(parent), bridge_(bridge), settings_(settings), video_(video), model_(new SelfTestModel(this)) {
+    : QWidget(parent),
+      bridge_(bridge),
+      settings_(settings),
+      video_(video),
+      open_(video),
+      model_(new SelfTestModel(this)) {
   auto* column = new QVBoxLayout(this);
   auto* about = new QLabel(tr("Plants pictures in hours made of the open film and looks for each by its caption. A box "
                               "is a place in a length of film: green where every picture was found, red where none "
@@ -174,7 +179,35 @@ void SelfTestPage::chooseFolder() {
   dialog->open();
 }
 
+void SelfTestPage::setVideo(const QString& video) {
+  open_ = video;
+  if (!kept_) turnToOpen();
+  updateEnabled();
+  if (video_ == open_ && job_ == 0) return;  // what the last run said stays
+  status_->setText(filmText());
+  status_->setVisible(video_ != open_);
+}
+
+void SelfTestPage::turnToOpen() {
+  kept_ = false;
+  if (video_ == open_) return;
+  video_ = open_;
+  status_->hide();
+  model_->start({}, 0);
+  showSum();
+  updateEnabled();
+}
+
+// Which film this is of, where it is not the open one.
+QString SelfTestPage::filmText() const {
+  if (video_ == open_) return {};
+  const QString name = video_.section(QLatin1Char('/'), -1);
+  return job_ != 0 ? tr("%1 is still tested.").arg(name) : tr("This is of %1.").arg(name);
+}
+
 void SelfTestPage::run() {
+  turnToOpen();
+  kept_ = true;
   SelfTestOptions options;
   options.sampling = settings_->sampling();
   options.cache = settings_->cache();
@@ -210,8 +243,8 @@ void SelfTestPage::finish(const Result<SelfTestReport>& report) {
   } else if (!report->trained_heads) {
     words = tr("This model has no trained retrieval heads: a search ranks by attention, too.");
   }
-  status_->setText(words);
-  status_->setVisible(!words.isEmpty());
+  status_->setText((filmText() + QLatin1Char(' ') + words).trimmed());
+  status_->setVisible(!status_->text().isEmpty());
   updateEnabled();
 }
 
@@ -229,8 +262,8 @@ void SelfTestPage::showSum() {
 void SelfTestPage::updateEnabled() {
   const bool running = job_ != 0;
   run_->setText(running ? tr("Stop the test") : tr("Run the test"));
-  run_->setEnabled(!video_.isEmpty());
-  run_->setToolTip(video_.isEmpty() ? tr("Open a video first") : QString());
+  run_->setEnabled(running || !open_.isEmpty());
+  run_->setToolTip(open_.isEmpty() ? tr("Open a video first") : QString());
   progress_->setVisible(running);
   for (QWidget* choice : std::initializer_list<QWidget*>{longest_, depths_, folder_, choose_}) {
     choice->setEnabled(!running);

@@ -34,6 +34,9 @@ class SelfTestPage : public QWidget {
   SelfTestPage(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent = nullptr);
   ~SelfTestPage() override;
 
+  // The film that is open now. What is tested on another one, or was, stays until this begins anew; the page says so.
+  void setVideo(const QString& video);
+  bool running() const { return job_ != 0; }
   // Begins anew; boxes are filled as they are done.
   void run();
   SelfTestModel* model() const { return model_; }
@@ -45,11 +48,15 @@ class SelfTestPage : public QWidget {
   void chooseFolder();
   void finish(const Result<SelfTestReport>& report);
   void showSum();
+  void turnToOpen();
+  QString filmText() const;
   void updateEnabled();
 
   EngineBridge* bridge_;
   AppSettings* settings_;
-  QString video_;
+  QString video_;  // what is shown here is of this one
+  QString open_;
+  bool kept_ = false;  // something was tested
   SelfTestModel* model_;
   QComboBox* longest_ = nullptr;
   QSpinBox* depths_ = nullptr;

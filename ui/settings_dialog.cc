@@ -58,6 +58,18 @@ void SettingsDialog::showPage(Page number) {
   tabs_->setCurrentIndex(number);
 }
 
+void SettingsDialog::setVideo(const QString& video) {
+  video_ = video;
+  if (pages_[kMemory] != nullptr) memoryPage()->setVideo(video);
+  if (pages_[kSelfTest] != nullptr) selfTestPage()->setVideo(video);
+}
+
+bool SettingsDialog::measuring() const {
+  const auto* memory = static_cast<const MemoryPage*>(pages_[kMemory]);
+  const auto* test = static_cast<const SelfTestPage*>(pages_[kSelfTest]);
+  return (memory != nullptr && memory->running()) || (test != nullptr && test->running());
+}
+
 MemoryPage* SettingsDialog::memoryPage() { return static_cast<MemoryPage*>(page(kMemory)); }
 SelfTestPage* SettingsDialog::selfTestPage() { return static_cast<SelfTestPage*>(page(kSelfTest)); }
 
@@ -143,7 +155,7 @@ void SettingsDialog::addMachine(QFormLayout* form) {
   connect(threads, &QSpinBox::editingFinished, this, [this, threads] {
     if (threads->value() == settings_->threads()) return;
     settings_->setThreads(threads->value());
-    reopenEngine();
+    reopenEngine(Option::kThreads);
   });
   form->addRow(tr("&Threads"), threads);
   addDevice(form);
@@ -179,7 +191,7 @@ void SettingsDialog::addDevice(QFormLayout* form) {
   };
   connect(device, &QComboBox::activated, this, [this, device, look] {
     settings_->setDevice(device->currentData().toString());
-    reopenEngine();
+    reopenEngine(Option::kDevice);
     look();
   });
   look();
@@ -196,7 +208,7 @@ void SettingsDialog::addFolder(QFormLayout* form) {
   const auto keep = [this, folder] {
     if (folder->text() == settings_->libraryFolder()) return;
     settings_->setLibraryFolder(folder->text());
-    reopenEngine();
+    reopenEngine(Option::kLibrary);
   };
   connect(folder, &QLineEdit::editingFinished, this, keep);
   connect(choose, &QPushButton::clicked, this, [this, folder, keep] {
@@ -285,12 +297,13 @@ void SettingsDialog::addSampling(QFormLayout* form) {
   form->addRow(QString(), scenes);
 }
 
-void SettingsDialog::reopenEngine() {
+void SettingsDialog::reopenEngine(Option changed) {
+  EngineOptions chosen;
+  settings_->fill(&chosen);
   EngineOptions options = bridge_->options();
-  options.threads = 0;
-  options.device = "auto";
-  options.library.clear();
-  settings_->fill(&options);
+  if (changed == Option::kThreads) options.threads = chosen.threads;
+  if (changed == Option::kDevice) options.device = chosen.device;
+  if (changed == Option::kLibrary) options.library = chosen.library;
   bridge_->reopen(options);
 }
 

@@ -28,7 +28,10 @@ class SettingsDialog : public QDialog {
   SettingsDialog(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent = nullptr);
   // Brings this page to the front.
   void showPage(Page page);
-  const QString& video() const { return video_; }
+  // The film that is open now. A page that measures, or has measured, stays with its own until it begins anew.
+  void setVideo(const QString& video);
+  // Something is measured or tested, which ends with this dialog.
+  bool measuring() const;
   // These make their page where it was not wanted before.
   MemoryPage* memoryPage();
   SelfTestPage* selfTestPage();
@@ -51,7 +54,9 @@ class SettingsDialog : public QDialog {
   void addMachine(QFormLayout* form);
   void addDevice(QFormLayout* form);
   void addFolder(QFormLayout* form);
-  void reopenEngine();
+  // With these options changed to what the settings say; others stay as the command line has them.
+  enum class Option { kThreads, kDevice, kLibrary };
+  void reopenEngine(Option changed);
 
   EngineBridge* bridge_;
   AppSettings* settings_;

@@ -38,6 +38,12 @@ QImage ThumbnailStore::get(const QString& video, double time_s, const std::optio
   return {};
 }
 
+void ThumbnailStore::forget(const QString& video) {
+  for (const QString& key : images_.keys()) {
+    if (key.endsWith(QLatin1Char(' ') + video)) images_.remove(key);
+  }
+}
+
 void ThumbnailStore::fetch() {
   if (wanted_.empty() || fetching_) return;
   // One index at a time.

@@ -28,6 +28,9 @@ class ThumbnailStore : public QObject {
   // asked for by its start, so that they share a picture.
   QImage get(const QString& video, double time_s, const std::optional<SamplingSettings>& sampling = {});
 
+  // The video is another one now.
+  void forget(const QString& video);
+
  signals:
   void arrived(const QString& video, double time_s, const QImage& image);
 

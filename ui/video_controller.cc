@@ -3,6 +3,7 @@
 
 #include <QDir>
 #include <QFileInfo>
+#include <system_error>
 #include <utility>
 
 #include "ui/app_settings.h"
@@ -23,16 +24,22 @@ VideoController::VideoController(EngineBridge* bridge, LibraryModel* library, Ap
   connect(bridge_, &EngineBridge::reopened, this, &VideoController::readAgain);
 }
 
+VideoController::Stamp VideoController::stampOf(const QString& path) {
+  std::error_code ignored;
+  const std::filesystem::path file = toPath(path);
+  return {std::filesystem::file_size(file, ignored), std::filesystem::last_write_time(file, ignored)};
+}
+
 void VideoController::open(const QString& path) {
   if (!opening_.isEmpty()) bridge_->cancel(opening_job_);
   opening_ = path;
-  waiting_.removeAll(path);
   emit opening(path);
   const SamplingSettings sampling = settings_->sampling();
   opening_job_ = bridge_->start<Opened>(
       Lane::kMedia, tr("Opening %1").arg(path.section(QLatin1Char('/'), -1)), this,
       [path, sampling](const EngineBridge::Call& call) -> Result<Opened> {
         Opened opened;
+        opened.stamp = stampOf(path);
         LV_ASSIGN_OR_RETURN(opened.info, call.engine.Info(toPath(path), sampling, call.job));
         const QFileInfo file(path);
         const QString captions = file.dir().filePath(file.completeBaseName() + QStringLiteral(".visual.en.srt"));
@@ -48,12 +55,16 @@ void VideoController::finishOpening(const QString& path, Result<Opened> opened) 
   opening_.clear();
   if (!opened.ok()) {
     const QString why = failureText(opened.status());
-    if (opened.status().code() != StatusCode::kCancelled) library_->setState(path, ReadState::kFailed, why);
+    if (opened.status().code() != StatusCode::kCancelled) {
+      queue_.removeAll(path);
+      library_->setState(path, ReadState::kFailed, why);
+    }
     emit openFailed(path, why);
-    readWaiting();
+    beginReading();
     return;
   }
   path_ = path;
+  stamp_ = opened->stamp;
   info_ = std::move(opened->info);
   captions_ = opened->captions;
   frames_.clear();
@@ -63,73 +74,160 @@ void VideoController::finishOpening(const QString& path, Result<Opened> opened) 
   emit this->opened();
   emit framesChanged();
   refreshFrames();
-  read(path);
-  readWaiting();
+  if (info_.index && info_.index->state == IndexState::kComplete) {
+    // It is only checked, and need not keep another film from being read.
+    library_->setState(path, ReadState::kDone);
+    if (!reading(path)) queue_.prepend(path);
+    beginReading();
+  } else {
+    library_->setState(path, ReadState::kUnknown);  // it may be read under other settings
+    readFirst(path);
+  }
 }
 
-void VideoController::readWaiting() {
-  for (const QString& path : std::exchange(waiting_, {})) read(path);
+void VideoController::checkUnchanged() {
+  if (path_.isEmpty() || !opening_.isEmpty()) return;
+  bridge_->start<Stamp>(
+      Lane::kMedia, QString(), this,
+      [path = path_](const EngineBridge::Call&) -> Result<Stamp> { return stampOf(path); },
+      [this, path = path_, before = stamp_](const Result<Stamp>& now) {
+        if (!now.ok() || *now == before || path != path_ || !opening_.isEmpty()) return;
+        if (now_ == path) stopReading();  // it is begun anew with the new file
+        open(path);
+        emit replaced(path);
+      });
 }
 
 void VideoController::read(const QString& path) {
-  if (reading_.contains(path)) return;
+  if (queue_.contains(path) || (now_ == path && !stopping_)) return;
+  queue_ << path;
   library_->add(path);
-  library_->setState(path, ReadState::kWaiting);
-  if (!opening_.isEmpty()) {
-    if (!waiting_.contains(path)) waiting_ << path;
+  showWaiting(path);
+  beginReading();
+}
+
+void VideoController::showWaiting(const QString& path) {
+  const LibraryVideo* video = library_->video(path);
+  if (video != nullptr && video->state != ReadState::kDone) library_->setState(path, ReadState::kWaiting);
+}
+
+void VideoController::readFirst(const QString& path) {
+  if (now_ == path && !stopping_) {
+    library_->setState(path, ReadState::kReading);
     return;
   }
+  queue_.removeAll(path);
+  if (!now_.isEmpty() && !queue_.contains(now_) && !stopping_) {
+    queue_.prepend(now_);
+    showWaiting(now_);
+  }
+  stopReading();
+  queue_.prepend(path);
+  library_->add(path);
+  showWaiting(path);
+  beginReading();
+}
+
+void VideoController::beginReading() {
+  if (ended_) return;
+  QStringList unread = queue_;
+  if (!now_.isEmpty() && !stopping_) unread.prepend(now_);
+  settings_->setQueue(unread);
+  // Nothing is begun while a film is being opened: it comes first.
+  if (!now_.isEmpty() || !opening_.isEmpty() || queue_.isEmpty()) return;
+  const QString path = now_ = queue_.takeFirst();
+  stopping_ = false;
   const IndexOptions options{settings_->sampling(), false};
-  reading_[path] = bridge_->start<IndexReport>(
+  now_job_ = bridge_->start<IndexReport>(
       Lane::kIndex, tr("Reading %1").arg(path.section(QLatin1Char('/'), -1)), this,
       [path, options](const EngineBridge::Call& call) { return call.engine.Index(toPath(path), options, call.job); },
       [this, path](const Result<IndexReport>& report) { finishReading(path, report); });
   refresh_.start();
 }
 
+void VideoController::stopReading() {
+  if (now_.isEmpty()) return;
+  stopping_ = true;
+  bridge_->cancel(now_job_);
+}
+
 void VideoController::pause(const QString& path) {
-  again_.removeAll(path);
-  if (waiting_.removeAll(path) > 0) library_->setState(path, ReadState::kPaused);
-  if (const auto job = reading_.constFind(path); job != reading_.constEnd()) bridge_->cancel(*job);
+  const LibraryVideo* video = library_->video(path);
+  if (reading(path) && video != nullptr && video->state != ReadState::kDone) {
+    library_->setState(path, ReadState::kPaused);
+  }
+  queue_.removeAll(path);
+  if (path == now_) stopReading();
+  beginReading();
+}
+
+void VideoController::pauseAll() {
+  QStringList all = queue_;
+  all << now_;
+  for (const QString& path : all) pause(path);
+}
+
+void VideoController::restore() {
+  for (const QString& path : settings_->queue()) read(path);
+}
+
+void VideoController::end() {
+  ended_ = true;
+  stopReading();
 }
 
 void VideoController::readAgain() {
-  const QStringList now = reading_.keys();
-  for (const QString& path : now) pause(path);
-  again_ = now;
-  if (path_.isEmpty()) return;
   const LibraryVideo* open = library_->video(path_);
-  if (!reading_.contains(path_) && open != nullptr && open->state != ReadState::kPaused) read(path_);
+  const bool first = open != nullptr && open->state != ReadState::kPaused;
+  if (!now_.isEmpty() && !stopping_) {
+    queue_.prepend(now_);
+    showWaiting(now_);
+    stopReading();
+  }
+  beginReading();
+  if (path_.isEmpty()) return;
+  if (first) {
+    library_->setState(path_, ReadState::kUnknown);
+    readFirst(path_);
+  }
   frames_.clear();
   emit framesChanged();
   refreshFrames();
 }
 
-bool VideoController::reading(const QString& path) const { return reading_.contains(path); }
+bool VideoController::reading(const QString& path) const {
+  return queue_.contains(path) || (!path.isEmpty() && path == now_);
+}
 
 double VideoController::readUntil() const { return frames_.empty() ? 0.0 : frames_.back().end; }
 
 void VideoController::finishReading(const QString& path, const Result<IndexReport>& report) {
-  reading_.remove(path);
-  if (reading_.isEmpty()) refresh_.stop();
-  if (report.ok()) {
+  now_.clear();
+  if (report.ok() && report->duration_s > 0.0) library_->setDuration(path, report->duration_s);
+  const LibraryVideo* video = library_->video(path);
+  if (queue_.contains(path)) {
+    showWaiting(path);
+  } else if (report.ok()) {
     library_->setState(path, ReadState::kDone);
   } else if (report.status().code() == StatusCode::kCancelled) {
-    library_->setState(path, ReadState::kPaused);
+    if (video != nullptr && video->state != ReadState::kDone) library_->setState(path, ReadState::kPaused);
   } else {
     library_->setState(path, ReadState::kFailed, failureText(report.status()));
   }
-  if (again_.removeAll(path) > 0) read(path);
+  beginReading();
+  if (now_.isEmpty()) refresh_.stop();
   if (path == path_) refreshFrames();
   emit readingEnded(path);
 }
 
 void VideoController::onProgress(quint64 id, double done, double total) {
-  const QString path = reading_.key(id);
-  if (path.isEmpty()) return;
-  const LibraryVideo* video = library_->video(path);
-  if (video != nullptr && video->state != ReadState::kReading) library_->setState(path, ReadState::kReading);
-  if (total > 0.0) library_->setShare(path, done / total);
+  if (now_.isEmpty() || id != now_job_ || stopping_) return;
+  const LibraryVideo* video = library_->video(now_);
+  if (video == nullptr) return;
+  if (video->state != ReadState::kReading) library_->setState(now_, ReadState::kReading);
+  if (total <= 0.0) return;
+  if (video->duration_s <= 0.0) library_->setDuration(now_, total);
+  library_->setShare(now_, done / total);
 }
 
 void VideoController::refreshFrames() {

@@ -1,13 +1,14 @@
-// VideoController: which video is open, and the reading of videos in the background: open, read, pause, go on, and what
-// is known of the frames that were kept so far.
+// VideoController: which video is open, and the reading of videos in the background, one after the other, the open one
+// first: open, read, pause, go on, and what is known of the frames that were kept so far.
 #ifndef LONGVIEW_UI_VIDEO_CONTROLLER_H_
 #define LONGVIEW_UI_VIDEO_CONTROLLER_H_
 
-#include <QHash>
 #include <QObject>
 #include <QString>
 #include <QStringList>
 #include <QTimer>
+#include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "app/engine/engine.h"
@@ -27,10 +28,22 @@ class VideoController : public QObject {
   // Looks at the file in the background, then makes it the open video and begins to read it. An earlier opening that
   // has not ended is given up.
   void open(const QString& path);
+  // How often `open` was called.
+  int openings() const { return openings_; }
+  // Opens the open film anew where its file was replaced since; looks at the file in the background.
+  void checkUnchanged();
   // Begins or goes on reading, after those that wait already.
   void read(const QString& path);
+  // The same before all others: what is read at this moment waits meanwhile.
+  void readFirst(const QString& path);
   // Stops reading; what was read is kept and `read` goes on from there.
   void pause(const QString& path);
+  void pauseAll();
+  // Goes on with what was to be read when the program ended.
+  void restore();
+  // The program ends: nothing more is begun, and what waits is remembered.
+  void end();
+  // Is read, or waits for it.
   bool reading(const QString& path) const;
   // What is read at this moment, and the open film unless it is paused, are read with the settings and the engine of
   // now.
@@ -50,15 +63,28 @@ class VideoController : public QObject {
   void opened();
   void openFailed(const QString& path, const QString& why);
   void framesChanged();
+  // The open film is another one by now, and is being opened.
+  void replaced(const QString& path);
   void readingEnded(const QString& path);
 
  private:
+  // Equal where a file is the one that it was.
+  struct Stamp {
+    std::uintmax_t bytes = 0;
+    std::filesystem::file_time_type time;
+    bool operator==(const Stamp&) const = default;
+  };
+  static Stamp stampOf(const QString& path);
   struct Opened {
+    Stamp stamp;
     MediaInfo info;
     QString captions;
   };
   void finishOpening(const QString& path, Result<Opened> opened);
-  void readWaiting();
+  // The row says 'waiting', unless it says that it is read: then it is only checked.
+  void showWaiting(const QString& path);
+  void beginReading();
+  void stopReading();
   void finishReading(const QString& path, const Result<IndexReport>& report);
   void refreshFrames();
   void onProgress(quint64 id, double done, double total);
@@ -70,15 +96,18 @@ class VideoController : public QObject {
   QString opening_;          // empty where nothing is being opened
   int openings_ = 0;         // begun; only the latest counts
   quint64 opening_job_ = 0;  // of the latest
-  QStringList waiting_;      // to be read once that one is open: it comes first
+  Stamp stamp_;              // of the open video
   MediaInfo info_;
   QString captions_;
   std::vector<KeptFrame> frames_;
   bool refreshing_ = false;
   bool refresh_again_ = false;  // wanted while one was on its way
   QTimer refresh_;
-  QHash<QString, quint64> reading_;  // path -> job
-  QStringList again_;                // of them: begin anew once they have stopped
+  QStringList queue_;      // to be read, the next first; may hold `now_`, which is then read again
+  QString now_;            // what is read; empty where nothing is
+  quint64 now_job_ = 0;    // of that
+  bool stopping_ = false;  // that was asked to stop
+  bool ended_ = false;
 };
 
 }  // namespace longview::ui

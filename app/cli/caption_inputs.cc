@@ -15,6 +15,7 @@
 
 #include "app/cli/caption_manifest.h"
 #include "app/engine/export_captions.h"
+#include "app/engine/media_names.h"
 #include "app/engine/output_files.h"
 #include "app/engine/utf8.h"
 
@@ -24,16 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxListBytes = uint64_t{1} << 30;
-
-constexpr std::array<std::string_view, 68> kExtensions = {
-    // videos
-    "3g2", "3gp", "amv", "asf", "avi", "divx", "dv", "f4v", "flv", "h264", "h265", "hevc", "ivf", "m1v", "m2t", "m2ts",
-    "m2v", "m4v", "mj2", "mjpeg", "mjpg", "mkv", "mov", "mp4", "mpe", "mpeg", "mpg", "mpv", "mts", "mxf", "nut", "ogm",
-    "ogv", "qt", "rm", "rmvb", "ts", "vob", "webm", "wmv", "wtv", "y4m",
-    // pictures
-    "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "jxl", "png", "ppm", "tif", "tiff", "webp",
-    // sound: named as having no picture rather than passed over
-    "aac", "aif", "aiff", "flac", "m4a", "m4b", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav"};
 
 using Parts = std::vector<std::string>;
 
@@ -283,15 +274,7 @@ bool IsNoPath(const std::string& path) {
 
 }  // namespace
 
-bool HasMediaExtension(const fs::path& name) {
-  std::string extension = name.extension().string();
-  if (extension.size() < 2) return false;
-  extension.erase(0, 1);
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
-}
+bool HasMediaExtension(const fs::path& name) { return MediaNameOf(name) != MediaName::kNone; }
 
 bool MatchesPattern(std::string_view pattern, std::string_view path) {
   const Parts wanted = PartsOf(pattern);

@@ -140,12 +140,13 @@ Result<Answer> Engine::Ask(const std::vector<fs::path>& videos, std::string_view
                         AnswerPlain(text, question, options, Clock::now(), job, callbacks.on_text, &impl_->pool));
   } else {
     LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded,
-                        impl_->Prepare(videos, options.sampling, options.cache, options.allow_partial,
-                                       SessionRows::kAll, job, callbacks.on_stage));
+                        impl_->Prepare(videos, options.sampling, options.cache, options.unread, SessionRows::kAll, job,
+                                       callbacks.on_stage));
     if (callbacks.on_stage) callbacks.on_stage({Stage::kAnswer, ""});
     LV_ASSIGN_OR_RETURN(
         answer, AnswerFrom(*loaded.session, question, options, loaded.ready, job, callbacks.on_text, &impl_->pool));
     answer.time.index_s = loaded.index_s;
+    answer.left_out = loaded.left_out;
     for (const IndexKey& key : loaded.keys) fingerprints.push_back(key.fingerprint);
   }
   answer.time.total_s = SecondsSince(options.started.value_or(called));
@@ -161,10 +162,11 @@ Result<SearchResult> Engine::Search(const std::vector<fs::path>& videos, std::st
   if (videos.empty()) return InvalidArgument("a search needs at least one video");
   LV_RETURN_IF_ERROR(CheckSampling(options.sampling));
   LV_RETURN_IF_ERROR(CheckCache(options.cache));
-  LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded, impl_->Prepare(videos, options.sampling, options.cache,
-                                                                options.allow_partial, SessionRows::kAll, job, {}));
+  LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded, impl_->Prepare(videos, options.sampling, options.cache, options.unread,
+                                                                SessionRows::kAll, job, {}));
   LV_ASSIGN_OR_RETURN(SearchResult result, SearchIn(*loaded.session, words, options, job, &impl_->pool));
   result.index_s = loaded.index_s;
+  result.left_out = loaded.left_out;
   return result;
 }
 
@@ -181,12 +183,13 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
     return part;
   };
   // A segment looks at its own frames only: a film of many hours needs no more memory than a short one.
-  LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded,
-                      impl_->Prepare({video}, options.sampling, {}, false, SessionRows::kOnDemand, half(0.0), {}));
+  LV_ASSIGN_OR_RETURN(const Impl::Loaded loaded, impl_->Prepare({video}, options.sampling, {}, options.unread,
+                                                                SessionRows::kOnDemand, half(0.0), {}));
   LV_ASSIGN_OR_RETURN(const auto config, impl_->model.Config());
   const std::string prompt = options.prompt.empty() ? config->caption_prompt : options.prompt;
   std::vector<CaptionSegment> segments = CutSegments(loaded.session->frames(), options);
-  if (loaded.session->videos().front().index->totals().still && !segments.empty()) {
+  const VideoIndex& index = *loaded.session->videos().front().index;
+  if (index.totals().still && !segments.empty()) {
     segments.resize(1);
     segments[0].start = 0.0;
     segments[0].end = 1.0;
@@ -201,7 +204,8 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
   };
   LV_ASSIGN_OR_RETURN(CaptionReport report, CaptionSegments(*loaded.session, segments, prompt, options,
                                                             impl_->pool.threads(), drafts, half(1.0), keep));
-  if (Library* library = impl_->library(); library != nullptr) {
+  // Those of a part would stand for the whole film.
+  if (Library* library = impl_->library(); library != nullptr && index.complete()) {
     Status kept = library->PutCaptions(loaded.keys[0], variant, rows);
     if (kept.ok()) kept = library->ClearDrafts(loaded.keys[0], DraftVariant(*config, variant));
     if (!kept.ok()) impl_->Warn("the captions were not kept in the library: " + kept.message());
@@ -209,6 +213,9 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
     if (kept.ok() && written > 0.0) kept = library->AddRate(kCaptionWork, {written, SecondsSince(ready)});
     const double frames = static_cast<double>(loaded.session->frames().size());
     if (kept.ok() && loaded.index_s > 0.0) kept = library->AddRate(kIndexWork, {frames, loaded.index_s});
+  }
+  if (!index.complete() && !loaded.session->frames().empty()) {
+    report.read_until_s = index.info(index.frames() - 1).end_s;
   }
   report.frames = loaded.session->frames().size();
   report.index_s = loaded.index_s;

@@ -69,8 +69,8 @@ class Engine {
                             const JobContext& job = {});
 
   // Answers a question about videos (indexing them first where needed), or from the decoder alone where `videos` is
-  // empty. The first video that fails ends the call; its Status names it. Where the library cannot be written the index
-  // is made in memory and a warning given.
+  // empty. Unless they are to be left out (Unread), the first video that fails ends the call; its Status names it.
+  // Where the library cannot be written the index is made in memory and a warning given.
   Result<Answer> Ask(const std::vector<std::filesystem::path>& videos, std::string_view question,
                      const AskOptions& options, const JobContext& job = {}, const AskCallbacks& callbacks = {});
 
@@ -95,6 +95,7 @@ class Engine {
   Result<BudgetPlan> PlanBudget(const BudgetRequest& request);
 
   // Plants pictures in footage and looks for them again: `video` (indexed first where needed), repeated to each length.
+  // Of the planted nothing is put into the library.
   // In options.needles those that are `video` itself are left out; kInvalidArgument where none is left. progress:
   // cells.
   Result<SelfTestReport> SelfTest(const std::filesystem::path& video, SelfTestOptions options,

@@ -98,10 +98,18 @@ Result<SamplingSettings> Engine::Impl::SamplingOf(const fs::path& video, Samplin
 
 Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& videos,
                                                    const SamplingSettings& sampling, const CacheOptions& cache,
-                                                   bool allow_partial, SessionRows rows, const JobContext& job,
+                                                   Unread unread, SessionRows rows, const JobContext& job,
                                                    const std::function<void(const StageEvent&)>& on_stage) {
+  Loaded loaded;
+  std::vector<fs::path> usable;
   for (const fs::path& video : videos) {
-    LV_RETURN_IF_ERROR(StampFile(video).status());
+    const Status stamp = StampFile(video).status();
+    if (!stamp.ok() && unread != Unread::kLeaveOut) return stamp;
+    if (stamp.ok()) {
+      usable.push_back(video);
+    } else {
+      loaded.left_out.push_back({video.string(), stamp.message(), true});
+    }
   }
   const auto tell = [&](Stage stage, const std::string& video) {
     if (on_stage) on_stage({stage, video});
@@ -109,22 +117,30 @@ Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& 
   tell(Stage::kLoadModel, "");
   LV_RETURN_IF_ERROR(model.Text(job).status());
   LV_RETURN_IF_ERROR(model.Bridge(job).status());
-  Loaded loaded;
-  std::vector<SessionVideo> session_videos;
-  std::vector<std::string> names;
-  for (const fs::path& video : videos) {
-    tell(Stage::kIndex, video.string());
+  const auto find = [&](const fs::path& video) -> Result<IndexOutcome> {
     IndexRequest request;
     request.video = video;
     LV_ASSIGN_OR_RETURN(request.sampling, SamplingOf(video, sampling, cache, job));
     request.memory_fallback = true;
-    request.allow_partial = allow_partial;
-    LV_ASSIGN_OR_RETURN(IndexOutcome outcome, indexer.Ensure(request, job));
-    loaded.index_s += outcome.report.seconds;
-    loaded.keys.push_back(outcome.key);
-    names.push_back(outcome.key.FileName());
-    session_videos.push_back({video.string(), std::move(outcome.index)});
+    request.unread = unread;
+    return indexer.Ensure(request, job);
+  };
+  std::vector<SessionVideo> session_videos;
+  std::vector<std::string> names;
+  for (const fs::path& video : usable) {
+    tell(Stage::kIndex, video.string());
+    Result<IndexOutcome> outcome = find(video);
+    if (!outcome.ok()) {
+      if (unread != Unread::kLeaveOut || outcome.status().code() == StatusCode::kCancelled) return outcome.status();
+      loaded.left_out.push_back({video.string(), outcome.status().message(), false});
+      continue;
+    }
+    loaded.index_s += outcome->report.seconds;
+    loaded.keys.push_back(outcome->key);
+    names.push_back(outcome->key.FileName());
+    session_videos.push_back({video.string(), std::move(outcome->index)});
   }
+  if (session_videos.empty()) return NotFound("none of these videos can be used: " + loaded.left_out.front().why);
   loaded.ready = Clock::now();
   tell(Stage::kLoadCache, "");
   LV_ASSIGN_OR_RETURN(loaded.session, Load(std::move(session_videos), names, sampling, cache, rows, job));

@@ -63,12 +63,13 @@ struct Engine::Impl {
   struct Loaded {
     std::shared_ptr<const Session> session;
     std::vector<IndexKey> keys;
+    std::vector<LeftOut> left_out;
     double index_s = 0.0;
     std::chrono::steady_clock::time_point ready;  // when the indexes stood
   };
   // Indexes what needs it and loads the caches.
   Result<Loaded> Prepare(const std::vector<std::filesystem::path>& videos, const SamplingSettings& sampling,
-                         const CacheOptions& cache, bool allow_partial, SessionRows rows, const JobContext& job,
+                         const CacheOptions& cache, Unread unread, SessionRows rows, const JobContext& job,
                          const std::function<void(const StageEvent&)>& on_stage);
 
   // What a run that was stopped half-way captioned, and the keeping of what this one does. Without a library nothing is

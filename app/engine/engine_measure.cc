@@ -105,13 +105,18 @@ Result<SelfTestReport> Engine::SelfTest(const fs::path& video, SelfTestOptions o
   std::erase_if(options.needles, [&](const Needle& needle) { return fs::equivalent(needle.file, video, unknown); });
   LV_RETURN_IF_ERROR(CheckSelfTest(options));
   LV_ASSIGN_OR_RETURN(const Session::Parts parts, impl_->Parts(job));
-  const auto index = [&](const fs::path& file) {
-    return impl_->indexer.Ensure({file, options.sampling, false, true, false}, {job.stop, {}});
+  const auto index = [&](const fs::path& file, bool keep) {
+    IndexRequest request;
+    request.video = file;
+    request.sampling = options.sampling;
+    request.memory_fallback = true;
+    request.keep = keep;
+    return impl_->indexer.Ensure(request, {job.stop, {}});
   };
-  LV_ASSIGN_OR_RETURN(const IndexOutcome host, index(video));
+  LV_ASSIGN_OR_RETURN(const IndexOutcome host, index(video, true));
   std::vector<std::shared_ptr<const VideoIndex>> planted;
   for (const Needle& needle : options.needles) {
-    LV_ASSIGN_OR_RETURN(const IndexOutcome outcome, index(needle.file));
+    LV_ASSIGN_OR_RETURN(const IndexOutcome outcome, index(needle.file, false));
     planted.push_back(outcome.index);
   }
   return PlantAndFind(parts, host.index, planted, options, job, on_cell);

@@ -34,6 +34,13 @@ struct EngineOptions {
   std::function<void(const std::string&)> on_warning;
 };
 
+// What is done about a video that is not read to its end.
+enum class Unread {
+  kRead,     // it is read first
+  kBegin,    // what is there of it is used; where nothing is, its first pictures are read
+  kLeaveOut  // what is there of it is used; where nothing is, or its file cannot be used, it is left out and named
+};
+
 struct IndexOptions {
   SamplingSettings sampling;
   bool rebuild = false;  // throw away what is there
@@ -46,10 +53,10 @@ struct AskOptions {
   SamplingSettings sampling;
   CacheOptions cache;
   Scope scope = Scope::kFocus;
-  int focus_frames = 8;          // frames attended to under focus, 1..4096
-  std::optional<TimeSpan> at;    // only frames in this span are attended to, and t_q is its middle
-  int max_tokens = 96;           // of the answer
-  bool allow_partial = false;    // answer from what is there of an unfinished index rather than finish it first
+  int focus_frames = 8;        // frames attended to under focus, 1..4096
+  std::optional<TimeSpan> at;  // only frames in this span are attended to, and t_q is its middle
+  int max_tokens = 96;         // of the answer
+  Unread unread = Unread::kRead;
   std::vector<AskTurn> history;  // earlier questions and answers, oldest first, read before the question
   // Where total_s starts; absent: this call. The command line passes ProcessStart().
   std::optional<std::chrono::steady_clock::time_point> started;
@@ -65,17 +72,18 @@ struct SearchOptions {
   CacheOptions cache;
   int limit = 10;              // moments returned, >= 1
   std::optional<TimeSpan> at;  // only frames in this span
-  bool allow_partial = false;  // search what is there of an unfinished index rather than finish it first
+  Unread unread = Unread::kRead;
 };
 
 struct CaptionOptions {
   SamplingSettings sampling;
-  double every_s = 0.0;         // > 0: one segment every so many seconds; 0: one a shot
-  int max_tokens = 40;          // of one caption
-  std::string prompt;           // empty: the model's own
-  bool all_frames = false;      // attend to every frame of a segment rather than to its middle one
-  double max_segment_s = 60.0;  // a longer shot is cut into equal parts no longer than this; 0: never
-  bool resume = true;           // take over what a run that was stopped half-way captioned
+  double every_s = 0.0;           // > 0: one segment every so many seconds; 0: one a shot
+  int max_tokens = 40;            // of one caption
+  std::string prompt;             // empty: the model's own
+  bool all_frames = false;        // attend to every frame of a segment rather than to its middle one
+  double max_segment_s = 60.0;    // a longer shot is cut into equal parts no longer than this; 0: never
+  bool resume = true;             // take over what a run that was stopped half-way captioned
+  Unread unread = Unread::kRead;  // captions of a part of a video are not kept in the library
 };
 
 }  // namespace longview

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/caption_events.h"
 #include "vision/picture.h"  // Picture: RGB, 8 bits, upright, square pixels, with its own time
 
 namespace longview {
@@ -38,6 +39,13 @@ struct AskTimes {
   double total_s = 0.0;
 };
 
+// A video that a call did without (Unread::kLeaveOut).
+struct LeftOut {
+  std::string video;
+  std::string why;    // one sentence that names the video
+  bool gone = false;  // its file cannot be used; else nothing of it was read yet
+};
+
 struct Answer {
   std::string text;
   // 0..1: how likely the footage shows what the question asks about, by the probability that the answer does not begin
@@ -48,6 +56,7 @@ struct Answer {
   CacheStats cache;
   AskTimes time;
   double read_until_s = 0.0;  // how far the least finished video had been read (its end where all are)
+  std::vector<LeftOut> left_out;
   uint64_t prompt_tokens = 0;
   uint64_t answer_tokens = 0;
 };
@@ -84,32 +93,7 @@ struct SearchResult {
   std::vector<Moment> moments;  // best first
   bool trained_heads = false;   // false: ranked by attention mass
   double index_s = 0.0;         // indexing in this call
-};
-
-// One caption; a still picture is one from 0 to 1 s.
-struct CaptionEvent {
-  std::string video;
-  double start = 0.0;
-  double end = 0.0;
-  std::string text;  // one line, valid UTF-8
-};
-
-struct CaptionReport {
-  uint64_t segments = 0;  // captioned
-  uint64_t resumed = 0;   // of these, taken over from a run that was stopped
-  uint64_t events = 0;    // after equal neighbours were merged
-  uint64_t frames = 0;    // kept frames of the index
-  double index_s = 0.0;
-  double total_s = 0.0;
-};
-
-// What captioning is expected to take.
-struct CaptionEstimate {
-  uint64_t frames = 0;  // kept
-  uint64_t captions = 0;
-  uint64_t index_bytes = 0;  // that the library grows by
-  double seconds = 0.0;
-  bool measured = false;  // by earlier work on this machine, not a guess
+  std::vector<LeftOut> left_out;
 };
 
 enum class IndexState { kNone, kPartial, kComplete, kDamaged };
@@ -131,6 +115,7 @@ struct IndexReport {
   bool resumed = false;       // went on from what an earlier run left
   bool rebuilt = false;       // an index that was stale, cut or damaged was thrown away
   bool in_memory = false;     // the library cannot be written: nothing was kept
+  double duration_s = 0.0;    // of the video; 0 for a still, or where it was not read to its end
   double seconds = 0.0;
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -143,6 +145,37 @@ IngestOptions ReadingOptions(const SamplingSettings& sampling, const PreprocessS
   return options;
 }
 
+// Index files that this process writes or waits to write: their writers are not another program.
+class OwnWriter {
+ public:
+  explicit OwnWriter(fs::path file) : file_(std::move(file)) {
+    const std::scoped_lock lock(Mutex());
+    ++Count()[file_];
+  }
+  ~OwnWriter() {
+    const std::scoped_lock lock(Mutex());
+    if (--Count()[file_] == 0) Count().erase(file_);
+  }
+  OwnWriter(const OwnWriter&) = delete;
+  OwnWriter& operator=(const OwnWriter&) = delete;
+
+  static bool Alone(const fs::path& file) {
+    const std::scoped_lock lock(Mutex());
+    return Count()[file] == 1;
+  }
+
+ private:
+  static std::mutex& Mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  static std::map<fs::path, int>& Count() {
+    static std::map<fs::path, int> count;
+    return count;
+  }
+  fs::path file_;
+};
+
 // Whether the video is still the one whose fingerprint was taken.
 Status CheckUnchanged(const fs::path& video, const FileStamp& before) {
   LV_ASSIGN_OR_RETURN(const FileStamp after, StampFile(video));
@@ -222,6 +255,14 @@ Result<IndexOutcome> Indexer::Ensure(IndexRequest request, const JobContext& job
   const CacheFileHeader header = MakeIndexHeader(outcome.key, SamplingText(request.sampling), config->bridge_shape,
                                                  static_cast<size_t>(request.sampling.latent));
 
+  if (!request.keep) {
+    auto found = VideoIndex::Open(parts_.folder / outcome.key.FileName(), header);
+    if (!found.ok() || !(*found)->complete() || !(*found)->Verify().ok()) {
+      return EnsureInMemory(request, std::move(outcome), header, job);
+    }
+    outcome.index = std::move(found).value();
+    return outcome;
+  }
   auto result = EnsureOnDisk(request, outcome, header, job);
   if (!result.ok() && result.status().code() == StatusCode::kIo && request.memory_fallback) {
     // The video itself may be what cannot be read; then the second try says so.
@@ -230,26 +271,32 @@ Result<IndexOutcome> Indexer::Ensure(IndexRequest request, const JobContext& job
   }
   if (!result.ok()) return result.status();
   result->report.seconds = result->report.was_complete ? 0.0 : SecondsSince(started);
-  Record(request, *result, result->index->totals().duration_s);
+  result->report.duration_s = result->index->totals().duration_s;
+  Record(request, *result, result->report.duration_s);
   return result;
 }
 
 Result<bool> Indexer::WaitForWriter(const IndexRequest& request, const fs::path& file, const CacheFileHeader& header,
                                     const JobContext& job, std::unique_ptr<CacheFileWriter>* writer) {
+  bool waited = false;
   bool told = false;
   while (true) {
-    auto opened = CacheFileWriter::Open(file, header, CacheFileSync::kOnComplete, request.rebuild && !told);
+    auto opened = CacheFileWriter::Open(file, header, CacheFileSync::kOnComplete, request.rebuild && !waited);
     if (opened.ok()) {
       *writer = std::make_unique<CacheFileWriter>(std::move(opened).value());
       return (*writer)->complete();
     }
     if (opened.status().code() != StatusCode::kResource) return opened.status();
-    if (request.allow_partial) {
+    if (request.unread != Unread::kRead) {
       const auto index = VideoIndex::Open(file, header);
       if (index.ok() && (*index)->frames() > 0) return true;
     }
-    if (!told) parts_.warn("another program is indexing " + request.video.string() + "; waiting for it");
-    told = true;
+    // Where this process holds it, the other job is in the list of jobs, and a person need not be told.
+    if (!told && OwnWriter::Alone(file)) {
+      parts_.warn("another program is indexing " + request.video.string() + "; waiting for it");
+      told = true;
+    }
+    waited = true;
     if (job.stop.stop_requested()) return Cancelled();
     std::this_thread::sleep_for(kWriterPoll);
   }
@@ -276,7 +323,7 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
       // The writer keeps what stands before the damage.
       parts_.warn(whole.message() + "; what is damaged is made anew");
       outcome.report.rebuilt = true;
-    } else if (found.ok() && request.allow_partial && (*found)->frames() > 0) {
+    } else if (found.ok() && request.unread != Unread::kRead && (*found)->frames() > 0) {
       return finish(std::move(found).value());
     } else if (!found.ok() && found.status().code() != StatusCode::kNotFound) {
       if (found.status().code() == StatusCode::kIo) return found.status();
@@ -284,9 +331,11 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
       outcome.report.rebuilt = true;
     }
   }
+  if (request.unread == Unread::kLeaveOut) return NotFound(request.video.string() + ": nothing of it was read yet");
   std::error_code error;
   fs::create_directories(parts_.folder, error);
   if (error) return IoError(parts_.folder.string() + ": the library folder cannot be made: " + error.message());
+  const OwnWriter own(file);
   std::unique_ptr<CacheFileWriter> writer;
   LV_ASSIGN_OR_RETURN(const bool usable, WaitForWriter(request, file, header, job, &writer));
   if (!usable) {
@@ -295,9 +344,10 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
       start_after = writer->last_time_s();
       outcome.report.resumed = true;
     }
-    const Result<IndexTotals> totals =
-        Read(request, header, start_after, job,
-             [&](std::span<const CacheFileFrame> frames) { return writer->Append(frames); });
+    const Result<std::optional<IndexTotals>> totals = Read(
+        request, header, start_after, job,
+        [&](std::span<const CacheFileFrame> frames) { return writer->Append(frames); },
+        [&] { return request.unread == Unread::kBegin && writer->frames() > 0; });
     if (writer->frames() == 0) {
       // An index without a picture helps nobody, and the library would list it without a name.
       fs::remove(file, error);
@@ -310,7 +360,7 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
       fs::remove(file, error);
       return same;
     }
-    LV_RETURN_IF_ERROR(writer->Complete(totals->ToJson()));
+    if (totals->has_value()) LV_RETURN_IF_ERROR(writer->Complete((*totals)->ToJson()));
   } else if (writer != nullptr) {
     outcome.report.was_complete = true;
   }
@@ -323,20 +373,24 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
 Result<IndexOutcome> Indexer::EnsureInMemory(const IndexRequest& request, IndexOutcome outcome,
                                              const CacheFileHeader& header, const JobContext& job) {
   auto frames = std::make_shared<MemoryFrames>(header);
-  LV_ASSIGN_OR_RETURN(const IndexTotals totals,
-                      Read(request, header, std::nullopt, job,
-                           [&](std::span<const CacheFileFrame> chunk) { return frames->Append(chunk); }));
+  // Nobody goes on with it later: it is read to its end whatever the request says.
+  LV_ASSIGN_OR_RETURN(
+      const std::optional<IndexTotals> totals,
+      Read(
+          request, header, std::nullopt, job,
+          [&](std::span<const CacheFileFrame> chunk) { return frames->Append(chunk); }, [] { return false; }));
   if (frames->frames() == 0) return Damaged(request.video.string() + ": no picture of it could be read");
   LV_RETURN_IF_ERROR(CheckUnchanged(request.video, outcome.stamp));
-  outcome.index = VideoIndex::FromMemory(std::move(frames), totals);
+  outcome.index = VideoIndex::FromMemory(std::move(frames), *totals);
   outcome.report.index = InfoOf(*outcome.index, {}, SamplingText(request.sampling));
   outcome.report.in_memory = true;
   return outcome;
 }
 
-Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHeader& header,
-                                  std::optional<double> start_after, const JobContext& job,
-                                  const std::function<Status(std::span<const CacheFileFrame>)>& append) {
+Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, const CacheFileHeader& header,
+                                                 std::optional<double> start_after, const JobContext& job,
+                                                 const std::function<Status(std::span<const CacheFileFrame>)>& append,
+                                                 const std::function<bool()>& enough) {
   LV_ASSIGN_OR_RETURN(auto vit, parts_.model->Vit(job));
   LV_ASSIGN_OR_RETURN(auto bridge, parts_.model->Bridge(job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
@@ -349,13 +403,18 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
   // The last chunk waits until the video was read to its end: where reading fails on the way, its last frame does not
   // know how long it stands, and it may be shorter than the chunks of a run in one go.
   std::optional<Chunk> held;
+  bool ended = false;
   const auto consume = [&](const std::vector<IngestFrame>& frames) -> Status {
     LV_ASSIGN_OR_RETURN(Chunk chunk, encoder.Encode(frames, header.d_c, job.stop));
     if (held) LV_RETURN_IF_ERROR(append(held->rows));
     held = std::move(chunk);
-    return Status::Ok();
+    ended = enough();
+    return ended ? Cancelled() : Status::Ok();
   };
-  LV_ASSIGN_OR_RETURN(const IngestSummary summary, IngestVideo(request.video.string(), options, job, consume));
+  const Result<IngestSummary> read = IngestVideo(request.video.string(), options, job, consume);
+  if (!read.ok() && ended && !job.stop.stop_requested()) return std::optional<IndexTotals>();
+  LV_RETURN_IF_ERROR(read.status());
+  const IngestSummary& summary = *read;
   if (!summary.damage.message.empty()) parts_.warn(summary.damage.message);
   if (summary.damage.shortened) {
     return Damaged(request.video.string() + ": became shorter while it was read; try again when it is whole");
@@ -365,7 +424,7 @@ Result<IndexTotals> Indexer::Read(const IndexRequest& request, const CacheFileHe
   totals.duration_s = summary.info.duration_s;
   totals.first_time_s = summary.info.first_time_s;
   totals.still = summary.info.still;
-  return totals;
+  return std::optional<IndexTotals>(totals);
 }
 
 Status Indexer::EncodeStates(const fs::path& video, const SamplingSettings& sampling, const VideoIndex& index,

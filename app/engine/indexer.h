@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "app/engine/engine_options.h"
 #include "app/engine/events.h"
 #include "app/engine/library.h"
 #include "app/engine/model.h"
@@ -24,7 +25,8 @@ struct IndexRequest {
   SamplingSettings sampling;
   bool rebuild = false;
   bool memory_fallback = false;  // where the library cannot be written: go on in memory with a warning
-  bool allow_partial = false;    // take what is there of an unfinished index, if anything
+  Unread unread = Unread::kRead;
+  bool keep = true;  // false: what the library has is used, but nothing new is put there
 };
 
 struct IndexOutcome {
@@ -72,9 +74,11 @@ class Indexer {
   Result<bool> WaitForWriter(const IndexRequest& request, const std::filesystem::path& file,
                              const CacheFileHeader& header, const JobContext& job,
                              std::unique_ptr<CacheFileWriter>* writer);
-  Result<IndexTotals> Read(const IndexRequest& request, const CacheFileHeader& header,
-                           std::optional<double> start_after, const JobContext& job,
-                           const std::function<Status(std::span<const CacheFileFrame>)>& append);
+  // Absent where `enough`, asked after each chunk, ended it before the end of the video.
+  Result<std::optional<IndexTotals>> Read(const IndexRequest& request, const CacheFileHeader& header,
+                                          std::optional<double> start_after, const JobContext& job,
+                                          const std::function<Status(std::span<const CacheFileFrame>)>& append,
+                                          const std::function<bool()>& enough);
   void Record(const IndexRequest& request, const IndexOutcome& outcome, double duration_s);
 
   Parts parts_;

@@ -189,8 +189,11 @@ Result<std::unique_ptr<Library>> Library::OpenInMemory() {
 Status Library::PutVideo(const VideoRow& video) {
   const std::scoped_lock lock(impl_->mutex);
   return impl_->db->Run(
-      "INSERT OR REPLACE INTO videos VALUES(?,?,?,?,?,?)",
-      {video.fingerprint, video.path.native(), video.stamp.bytes, video.stamp.mtime_ns, video.duration_s, Now()});
+      // One that was not read to its end this time does not lose the length that is known.
+      "INSERT OR REPLACE INTO videos VALUES(?,?,?,?,MAX(?,COALESCE((SELECT duration_s FROM videos WHERE "
+      "fingerprint=?),0)),?)",
+      {video.fingerprint, video.path.native(), video.stamp.bytes, video.stamp.mtime_ns, video.duration_s,
+       video.fingerprint, Now()});
 }
 
 Status Library::PutIndex(const IndexRow& index) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "app/engine/engine.h"
 #include "core/base/standard_streams.h"
@@ -21,6 +22,7 @@
 #include "ui/language.h"
 #include "ui/main_window.h"
 #include "ui/theme.h"
+#include "ui/workspace.h"
 
 namespace longview::gui {
 namespace {
@@ -121,21 +123,18 @@ int RunWindow(int argc, char** argv) {
 
   // Another language is another window: every text of it is made anew, while the engine and its jobs go on.
   std::unique_ptr<ui::MainWindow> window;
-  QStringList open = options->videos;
-  if (open.isEmpty() && !settings.openVideo().isEmpty()) open = QStringList{settings.openVideo()};
-  const std::function<void()> build = [&] {
-    window = std::make_unique<ui::MainWindow>(&bridge, &settings);
+  const std::function<void(std::shared_ptr<ui::Workspace>)> build = [&](std::shared_ptr<ui::Workspace> workspace) {
+    window = std::make_unique<ui::MainWindow>(&bridge, &settings, std::move(workspace));
     QObject::connect(
         window.get(), &ui::MainWindow::languageChosen, &app,
         [&](const QString& language) {
-          open = window->openVideo().isEmpty() ? QStringList() : QStringList{window->openVideo()};
-          window->close();
+          std::shared_ptr<ui::Workspace> kept = window->handOver();
+          window.reset();
           ui::applyLanguage(language);
-          build();
+          build(std::move(kept));
         },
         Qt::QueuedConnection);
     window->show();
-    if (!open.isEmpty()) window->openPaths(open);
   };
   QApplication::setQuitOnLastWindowClosed(false);
   QObject::connect(
@@ -144,7 +143,10 @@ int RunWindow(int argc, char** argv) {
         if (window == nullptr || !window->isVisible()) app.quit();
       },
       Qt::QueuedConnection);
-  build();
+  build(nullptr);
+  QStringList open = options->videos;
+  if (open.isEmpty() && !settings.openVideo().isEmpty()) open = QStringList{settings.openVideo()};
+  if (!open.isEmpty()) window->openPaths(open);
   const int code = QApplication::exec();
   window.reset();
   return code;

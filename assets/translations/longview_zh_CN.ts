@@ -75,6 +75,22 @@
         <source>Reading takes up to %1 times as long.</source>
         <translation>读取最多需要 %1 倍的时间。</translation>
     </message>
+    <message>
+        <source>%1 more</source>
+        <translation>另有 %1 个</translation>
+    </message>
+    <message>
+        <source>%1 (its file cannot be used)</source>
+        <translation>%1（文件无法使用）</translation>
+    </message>
+    <message>
+        <source>%1 (nothing of it is read yet)</source>
+        <translation>%1（尚未读取）</translation>
+    </message>
+    <message>
+        <source>Left out: %1.</source>
+        <translation>未包括：%1。</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::CompareChart</name>
@@ -168,6 +184,10 @@
         <source>Chapters</source>
         <translation>章节</translation>
     </message>
+    <message>
+        <source>Only the first %1 were read so far.</source>
+        <translation>目前只读取了前 %1。</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::ConversationView</name>
@@ -246,6 +266,13 @@
     <message>
         <source>Questions are about %1 – %2.</source>
         <translation>提问范围：%1 – %2。</translation>
+    </message>
+</context>
+<context>
+    <name>longview::ui::EngineBridge</name>
+    <message>
+        <source>%1 cannot be used; the processor computes instead. %2</source>
+        <translation>%1 无法使用，改由处理器计算。%2</translation>
     </message>
 </context>
 <context>
@@ -550,6 +577,22 @@
         <source>%1 of the cache were removed, as the limit wants.</source>
         <translation>已按大小上限删除 %1 缓存。</translation>
     </message>
+    <message>
+        <source>%1 was replaced by another file; it is opened anew.</source>
+        <translation>%1 已被另一个文件替换，正在重新打开。</translation>
+    </message>
+    <message>
+        <source>Open a &amp;folder…</source>
+        <translation>打开文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Open a folder of videos</source>
+        <translation>打开视频文件夹</translation>
+    </message>
+    <message>
+        <source>The measurement ended with the window. Begin it again.</source>
+        <translation>测量已随窗口结束，请重新开始。</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::MemoryPage</name>
@@ -608,6 +651,14 @@
     <message>
         <source>Open a video first</source>
         <translation>请先打开视频</translation>
+    </message>
+    <message>
+        <source>%1 is still measured.</source>
+        <translation>仍在测量 %1。</translation>
+    </message>
+    <message>
+        <source>This is of %1.</source>
+        <translation>这里显示的是 %1。</translation>
     </message>
 </context>
 <context>
@@ -981,6 +1032,14 @@
     <message>
         <source>Open a video first</source>
         <translation>请先打开视频</translation>
+    </message>
+    <message>
+        <source>%1 is still tested.</source>
+        <translation>仍在测试 %1。</translation>
+    </message>
+    <message>
+        <source>This is of %1.</source>
+        <translation>这里显示的是 %1。</translation>
     </message>
 </context>
 <context>

@@ -170,6 +170,8 @@ TEST(UiStore, AConversationComesBackAsItWas) {
   turns[0].answer.cache = {"mla", "bf16", 128, 100, uint64_t{5} << 32};
   for (int i = 0; i < 1000; ++i) turns[0].answer.looked.push_back({"/v/a.mp4", i * 1.0, i + 1.0, i * 1e-4});
   Turn chapters;
+  turns[0].id = QStringLiteral("1");
+  chapters.id = QStringLiteral("2");
   chapters.kind = Turn::Kind::kChapters;
   chapters.question = QStringLiteral("章节");
   chapters.videos = QStringList{QStringLiteral("/v/ü [1].mp4")};
@@ -180,8 +182,8 @@ TEST(UiStore, AConversationComesBackAsItWas) {
   const QString file = toText(folder / "new" / "conversation.json");
   EXPECT_TRUE(loadTurns(file).empty());
   TurnFile kept(file);
-  ASSERT_TRUE(kept.save(2, turnsToJson(turns)).ok());
-  ASSERT_TRUE(kept.save(1, turnsToJson({})).ok());  // comes too late
+  ASSERT_TRUE(kept.save({2, turnsToJson(turns), {}}).ok());
+  ASSERT_TRUE(kept.save({1, turnsToJson({}), {QStringLiteral("1")}}).ok());  // comes too late
   const std::vector<Turn> back = loadTurns(file);
   ASSERT_EQ(back.size(), 2u);
   EXPECT_EQ(back[0].question, turns[0].question);
@@ -201,6 +203,36 @@ TEST(UiStore, AConversationComesBackAsItWas) {
   ASSERT_EQ(back[1].chapters.size(), 1u);
   EXPECT_EQ(back[1].chapters[0].text, "A \"dog\".");
   EXPECT_EQ(back[1].videos, chapters.videos);
+}
+
+TEST(UiStore, WindowsBesideEachOtherLoseNothing) {
+  const auto named = [](const char* id, const char* question) {
+    Turn turn = oneTurn()[0];
+    turn.id = QString::fromLatin1(id);
+    turn.question = QString::fromLatin1(question);
+    return turn;
+  };
+  const auto questions = [](const QByteArray& bytes) {
+    QStringList all;
+    for (const Turn& turn : turnsFromJson(bytes)) all << turn.question;
+    return all.join(QLatin1Char(' '));
+  };
+  // A file from before turns had ids, and two windows that both began with it.
+  QByteArray file = R"({"turns": [{"question": "old", "videos": ["/v/a.mp4"]}]})";
+  const QString old = turnsFromJson(file)[0].id;
+  EXPECT_EQ(old, turnsFromJson(file)[0].id);
+  file = mergedTurns(file, turnsToJson({named("2026-1", "first"), named("2026-3", "third")}), {});
+  file = mergedTurns(file, turnsToJson({named("2026-2", "second")}), {});
+  EXPECT_EQ(questions(file), QStringLiteral("old first second third"));
+  // Asked again, and a new conversation: only what that window knew goes.
+  file = mergedTurns(file, turnsToJson({named("2026-2", "again")}), {});
+  EXPECT_EQ(questions(file), QStringLiteral("old first again third"));
+  file = mergedTurns(file, turnsToJson({}), {old, QStringLiteral("2026-1")});
+  EXPECT_EQ(questions(file), QStringLiteral("again third"));
+  // The latest are kept.
+  std::vector<Turn> many(kKeptTurns, named("", "more"));
+  for (size_t i = 0; i < many.size(); ++i) many[i].id = QStringLiteral("2027-%1").arg(i, 3, 10, QLatin1Char('0'));
+  EXPECT_FALSE(questions(mergedTurns(file, turnsToJson(many), {})).contains(QStringLiteral("third")));
 }
 
 TEST(UiStore, OnlyTheLatestTurnsAreKeptAndRubbishIsNone) {

@@ -20,6 +20,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/model_parts.h"
@@ -236,8 +237,8 @@ QString UiFixture::copyOf(const QString& name) const {
   return toText(path);
 }
 
-MainWindow* UiFixture::makeWindow() {
-  window_ = std::make_unique<MainWindow>(bridge_.get(), settings_.get());
+MainWindow* UiFixture::makeWindow(std::shared_ptr<Workspace> workspace) {
+  window_ = std::make_unique<MainWindow>(bridge_.get(), settings_.get(), std::move(workspace));
   window_->show();
   return window_.get();
 }

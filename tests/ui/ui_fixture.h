@@ -18,6 +18,7 @@
 #include "ui/conversation.h"
 #include "ui/engine_bridge.h"
 #include "ui/main_window.h"
+#include "ui/workspace.h"
 
 namespace longview::ui::test {
 
@@ -75,7 +76,7 @@ class UiFixture : public ::testing::Test {
   QString clip() const;
   // A copy of the clip under a name of its own.
   QString copyOf(const QString& name) const;
-  MainWindow* makeWindow();
+  MainWindow* makeWindow(std::shared_ptr<Workspace> workspace = nullptr);
   // Opens the clip and waits until it is read.
   void openAndRead(MainWindow* window, const QString& path);
   // Closes the window and ends the engine, whatever they are doing; `when` tells which closing failed to be quick.

@@ -26,11 +26,13 @@
 #include "tests/support/model_parts.h"
 #include "tests/support/test_clip.h"
 #include "tests/ui/ui_fixture.h"
+#include "ui/conversation_store.h"
 #include "ui/conversation_view.h"
 #include "ui/format.h"
 #include "ui/language.h"
 #include "ui/library_model.h"
 #include "ui/library_pane.h"
+#include "ui/memory_page.h"
 #include "ui/model_page.h"
 #include "ui/mpv_player.h"
 #include "ui/player_panel.h"
@@ -220,15 +222,58 @@ TEST_F(UiWindowHabits, AnotherLanguageIsAnotherWindowWithTheSameConversation) {
   ASSERT_EQ(chosen.size(), 1);
   EXPECT_EQ(settings_->language(), QStringLiteral("zh_CN"));
   // What the program does then.
-  const QString open = window->openVideo();
-  window->close();
+  const std::filesystem::path film = folder_ / "long.mp4";
+  makeLongFilm(film, 300);
+  window->openPaths({toText(film)});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == toText(film); }));
+  ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }, 300.0));
+  ask(window, QStringLiteral("And now?"));
+  const quint64 job = turnOf(window, 1).job;
+  window->showSettings()->memoryPage()->measure();
+  std::shared_ptr<Workspace> kept = window->handOver();
+  window_.reset();
   applyLanguage(settings_->language());
-  window = makeWindow();
-  window->openPaths({open});
+  window = makeWindow(std::move(kept));
   ASSERT_TRUE(waitFor([&] { return window->playerPanel()->player()->isOpen(); }));
   EXPECT_EQ(window->findChild<QDockWidget*>(QStringLiteral("library"))->windowTitle(), QStringLiteral("资料库"));
-  ASSERT_EQ(window->conversation()->turns().size(), 1u);
+  ASSERT_EQ(window->conversation()->turns().size(), 2u);
   EXPECT_EQ(turnOf(window, 0).state, Turn::State::kDone);
+  EXPECT_EQ(window->conversationView()->findChildren<TurnWidget*>().size(), 2);
+  EXPECT_EQ(window->controller()->path(), toText(film));
+  EXPECT_FALSE(window->playerPanel()->timeline()->model().frames.empty());
+  // What was measured in the settings went with them, and that is said.
+  EXPECT_TRUE(window->message().contains(QStringLiteral("测量"))) << window->message().toStdString();
+  // What else ran goes on: the question that was asked before, and the reading.
+  EXPECT_EQ(turnOf(window, 1).job, job);
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 1).running(); }));
+  EXPECT_EQ(turnOf(window, 1).state, Turn::State::kDone) << turnOf(window, 1).failure.toStdString();
+  const size_t before = window->controller()->frames().size();
+  EXPECT_TRUE(waitFor([&] { return window->controller()->frames().size() > before; }, 300.0));
+}
+
+TEST_F(UiWindowHabits, TwoWindowsKeepTheirConversationsBothAndAtOnce) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  AppSettings other_settings(toText(folder_ / "settings.ini"));
+  EngineBridge other_bridge(options());
+  auto other = std::make_unique<MainWindow>(&other_bridge, &other_settings);
+  other->openPaths({clip()});
+  ASSERT_TRUE(waitFor([&] { return other->controller()->path() == clip(); }));
+  ask(window, QStringLiteral("Of the first?"));
+  window->conversation()->stop(0);
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running() && !bridge_->busy(); }));
+  // Kept though it was not answered, and long before the window closes.
+  ASSERT_EQ(loadTurns(settings_->conversationFile()).size(), 1u);
+  EXPECT_EQ(loadTurns(settings_->conversationFile())[0].state, turnOf(window, 0).state);
+  ask(other.get(), QStringLiteral("Of the second?"));
+  ASSERT_TRUE(waitFor([&] { return !turnOf(other.get(), 0).running(); }));
+  other->close();
+  window->close();
+  const std::vector<Turn> kept = loadTurns(settings_->conversationFile());
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept[0].question, QStringLiteral("Of the first?"));
+  EXPECT_EQ(kept[1].question, QStringLiteral("Of the second?"));
+  EXPECT_EQ(kept[1].state, Turn::State::kDone);
 }
 
 TEST_F(UiWindowHabits, OneClickActionsCopyAndLinks) {

@@ -158,6 +158,7 @@ TEST_F(UiWindowSettings, OtherThreadsAndAnotherFolderAreUsedAtOnceAndReadingGoes
   QTest::keyClick(threads, Qt::Key_Return);
   EXPECT_EQ(bridge_->options().threads, 1);
   EXPECT_EQ(settingsOnDisk().threads(), 1);
+  EXPECT_EQ(bridge_->options().library, options().library) << "what the command line named is forgotten";
   const size_t kept = window->controller()->frames().size();
   EXPECT_TRUE(waitFor([&] { return window->controller()->frames().size() > kept + 1; }, 300.0))
       << "reading does not go on";

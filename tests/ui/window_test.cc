@@ -310,7 +310,8 @@ TEST_F(UiWindow, WhatCannotBeOpenedIsSaidInWords) {
   MainWindow* window = makeWindow();
   Watchdog watchdog;
   const QString broken = toText(folder_.Write("broken.mp4", std::string(5000, 'x')));
-  for (const QString& path : {broken, toText(folder_ / "missing.mp4"), toText(folder_.path())}) {
+  std::filesystem::create_directory(folder_ / "empty");
+  for (const QString& path : {broken, toText(folder_ / "missing.mp4"), toText(folder_ / "empty")}) {
     window->openPaths({path});
     EXPECT_TRUE(waitFor([&] { return window->message().contains(path); }, 30.0)) << path.toStdString();
   }

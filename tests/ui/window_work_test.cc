@@ -7,6 +7,7 @@
 #include <QComboBox>
 #include <QFile>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -181,6 +182,11 @@ TEST_F(UiWindowWork, TheSelfTestFillsItsMap) {
   EXPECT_TRUE(page->findChild<QLabel*>(QStringLiteral("status"))->isVisible());
   EXPECT_TRUE(page->findChild<QSpinBox*>(QStringLiteral("depths"))->isEnabled());
 
+  // What was planted is no film of the person's.
+  const auto entries = Engine::Create(options()).value()->LibraryEntries();
+  ASSERT_TRUE(entries.ok()) << entries.status().message();
+  for (const LibraryEntry& entry : *entries) EXPECT_EQ(entry.last_path, clip().toStdString());
+
   // What cannot be planted is named.
   page->findChild<QLineEdit*>(QStringLiteral("needles"))->setText(toText(folder_ / "no needles"));
   QTest::mouseClick(run, Qt::LeftButton);
@@ -201,6 +207,34 @@ TEST_F(UiWindowWork, QuestionsAreAnsweredWhileItMeasures) {
   ASSERT_TRUE(waitFor([&] { return !turnOf(window, 0).running(); }, 300.0));
   EXPECT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
   EXPECT_LT(page->model()->filled(), 40);
+}
+
+TEST_F(UiWindowWork, AMeasurementOutlivesTheOpeningOfAnotherFilm) {
+  const QString second = copyOf(QStringLiteral("second.mp4"));
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  SettingsDialog* dialog = window->showSettings(SettingsDialog::kSelfTest);
+  SelfTestPage* page = chooseSelfTest(dialog, 20, needles());
+  page->findChild<QComboBox*>(QStringLiteral("longest"))->setCurrentIndex(1);  // 40 boxes
+  page->run();
+  dialog->memoryPage()->measure();
+  dialog->close();
+  openAndRead(window, second);
+  ASSERT_TRUE(bridge_->busy());
+  ASSERT_EQ(window->showSettings(SettingsDialog::kSelfTest), dialog);
+  EXPECT_EQ(dialog->selfTestPage(), page);
+  const auto* status = page->findChild<QLabel*>(QStringLiteral("status"));
+  EXPECT_TRUE(status->text().contains(QFileInfo(clip()).fileName())) << status->text().toStdString();
+  EXPECT_TRUE(waitFor([&] { return page->model()->filled() > 0; }, 300.0)) << status->text().toStdString();
+  // Ended, what was found can be looked at until the test begins anew, which is of the open film then.
+  bridge_->cancelAll();
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 60.0));
+  window->showSettings(SettingsDialog::kSelfTest);
+  EXPECT_GT(page->model()->filled(), 0);
+  EXPECT_TRUE(status->text().contains(QFileInfo(clip()).fileName())) << status->text().toStdString();
+  QTest::mouseClick(page->findChild<QPushButton*>(QStringLiteral("run")), Qt::LeftButton);
+  EXPECT_EQ(page->model()->filled(), 0);
+  EXPECT_FALSE(status->isVisible());
 }
 
 TEST_F(UiWindowWork, ExportsGoThroughTheirDialogs) {

@@ -111,6 +111,41 @@ TEST_F(EngineIndex, DamagedAndCutFilesAreMendedAndAChangedVideoIsAnother) {
   EXPECT_EQ(IndexFiles(folder_ / "library").size(), 3u);
 }
 
+TEST_F(EngineIndex, AQuestionReadsNoMoreThanTheFirstPicturesAndTheRestIsTheSame) {
+  // Long enough for many chunks.
+  const fs::path film = folder_ / "film.mp4";
+  test::MakeThreeShots(film, 120);
+  auto engine = MakeEngine();
+  AskOptions options;
+  options.max_tokens = 4;
+  options.unread = Unread::kBegin;
+  const auto answer = engine->Ask({film}, "What is shown?", options);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_GT(answer->read_until_s, 1.0);
+  EXPECT_LT(answer->read_until_s, 60.0);
+  // Of several what is not there is left out, and what nothing was read of.
+  options.unread = Unread::kLeaveOut;
+  const auto some = engine->Ask({folder_ / "missing.mp4", clip_, film}, "What is shown?", options);
+  ASSERT_TRUE(some.ok()) << some.status().message();
+  ASSERT_EQ(some->left_out.size(), 2u);
+  EXPECT_TRUE(some->left_out[0].gone);
+  EXPECT_FALSE(some->left_out[1].gone);
+  EXPECT_EQ(some->left_out[1].video, clip_.string());
+  const auto none = engine->Ask({clip_}, "What is shown?", options);
+  EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
+  CaptionOptions captions;
+  captions.every_s = 10.0;
+  captions.unread = Unread::kBegin;
+  const auto part = engine->Caption(film, captions, {}, [](const CaptionEvent&) { return Status::Ok(); });
+  ASSERT_TRUE(part.ok()) << part.status().message();
+  EXPECT_EQ(part->read_until_s, answer->read_until_s);
+
+  ASSERT_TRUE(engine->Index(film, {}).ok());
+  auto other = MakeEngine("other");
+  ASSERT_TRUE(other->Index(film, {}).ok());
+  EXPECT_TRUE(OnlyIndex("library") == OnlyIndex("other"));
+}
+
 TEST_F(EngineIndex, ACancelledCallKeepsWhatItDid) {
   auto engine = MakeEngine();
   std::stop_source source;
