@@ -48,6 +48,7 @@ nlohmann::ordered_json OutcomeJson(const CaptionOutcome& outcome) {
                                    {"seconds", outcome.seconds},         {"id", HashText(outcome.key)},
                                    {"checked", outcome.checked}};
   if (!outcome.error.empty()) object["error"] = ValidUtf8(outcome.error);
+  if (!outcome.warning.empty()) object["warning"] = ValidUtf8(outcome.warning);
   return object;
 }
 

@@ -30,6 +30,7 @@ struct CaptionOutcome {
   uint64_t captions = 0;
   double seconds = 0.0;
   std::string error;
+  std::string warning;             // what is wrong with a file that could be captioned
   std::string key;                 // below the folder given, or its name: the same on every machine
   uint64_t frames = 0;             // kept frames
   std::string checked = UtcNow();  // when the run turned to the input; while it is not done, when the run began
@@ -54,7 +55,8 @@ size_t CountState(const CaptionManifest& manifest, CaptionState state);
 
 // {"format", "version", "run", "longview", "model", "settings", "shard", "started", "finished", "cancelled", "done",
 // "skipped", "failed", "not_done", "inputs": [{"video", "state", "fingerprint", "outputs", "captions", "frames",
-// "seconds", "id", "checked", "error"}]}; "id" is the hash of the input's path below the folder given, or of its name.
+// "seconds", "id", "checked", "error", "warning"}]}; "id" is the hash of the input's path below the folder given, or of
+// its name.
 nlohmann::ordered_json ManifestJson(const CaptionManifest& manifest);
 
 inline constexpr std::string_view kManifestPrefix = "longview-manifest-";

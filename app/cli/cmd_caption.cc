@@ -224,6 +224,7 @@ Status CaptionRun::MakeCaptions(size_t index, const std::vector<PendingOutput>& 
   }
   outcome->captions = cues.size();
   outcome->frames = report.frames;
+  if (!report.damage.empty()) outcome->warning = "could not be decoded: " + report.damage;
   outcome->seconds = Rounded(report.total_s);
   outcome->state = CaptionState::kDone;
   return Status::Ok();

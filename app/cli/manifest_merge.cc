@@ -27,7 +27,7 @@ std::string TextAt(const json& object, const char* key) {
 
 bool IsInput(const json& input) {
   if (!input.is_object() || !input.contains("video") || !input.contains("state")) return false;
-  for (const char* key : {"video", "state", "fingerprint", "id", "checked", "error"}) {
+  for (const char* key : {"video", "state", "fingerprint", "id", "checked", "error", "warning"}) {
     if (input.contains(key) && !input[key].is_string()) return false;
   }
   constexpr std::array<std::string_view, 4> kStates = {"done", "skipped", "failed", "not_done"};

@@ -22,6 +22,7 @@ struct CaptionReport {
   uint64_t events = 0;                 // after equal neighbours were merged
   uint64_t frames = 0;                 // kept frames of the index
   std::optional<double> read_until_s;  // where only the part of the video up to there was read
+  std::string damage;                  // spans of the film that could not be decoded, for people; empty where all could
   double index_s = 0.0;
   double total_s = 0.0;
 };

@@ -218,6 +218,7 @@ Result<CaptionReport> Engine::Caption(const fs::path& video, const CaptionOption
     report.read_until_s = index.info(index.frames() - 1).end_s;
   }
   report.frames = loaded.session->frames().size();
+  report.damage = index.totals().damage;
   report.index_s = loaded.index_s;
   report.total_s = SecondsSince(called);
   return report;

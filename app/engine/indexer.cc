@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/engine/fingerprint.h"
+#include "app/engine/time_format.h"
 #include "core/base/clock.h"
 #include "core/tensor/dtype.h"
 #include "vision/ingest_pipeline.h"
@@ -277,11 +278,11 @@ Result<IndexOutcome> Indexer::Ensure(IndexRequest request, const JobContext& job
 }
 
 Result<bool> Indexer::WaitForWriter(const IndexRequest& request, const fs::path& file, const CacheFileHeader& header,
-                                    const JobContext& job, std::unique_ptr<CacheFileWriter>* writer) {
+                                    bool fresh, const JobContext& job, std::unique_ptr<CacheFileWriter>* writer) {
   bool waited = false;
   bool told = false;
   while (true) {
-    auto opened = CacheFileWriter::Open(file, header, CacheFileSync::kOnComplete, request.rebuild && !waited);
+    auto opened = CacheFileWriter::Open(file, header, CacheFileSync::kOnComplete, fresh && !waited);
     if (opened.ok()) {
       *writer = std::make_unique<CacheFileWriter>(std::move(opened).value());
       return (*writer)->complete();
@@ -311,7 +312,8 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
     outcome.report.index = InfoOf(*outcome.index, file, sampling);
     return outcome;
   };
-  if (!request.rebuild) {
+  bool fresh = request.rebuild;
+  if (!fresh) {
     auto found = VideoIndex::Open(file, header);
     if (found.ok() && (*found)->complete()) {
       const Status whole = (*found)->Verify();
@@ -328,6 +330,7 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
     } else if (!found.ok() && found.status().code() != StatusCode::kNotFound) {
       if (found.status().code() == StatusCode::kIo) return found.status();
       parts_.warn(found.status().message() + "; it is made anew");
+      fresh = true;  // what is wrong with it may lie where a writer would go on
       outcome.report.rebuilt = true;
     }
   }
@@ -337,7 +340,7 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
   if (error) return IoError(parts_.folder.string() + ": the library folder cannot be made: " + error.message());
   const OwnWriter own(file);
   std::unique_ptr<CacheFileWriter> writer;
-  LV_ASSIGN_OR_RETURN(const bool usable, WaitForWriter(request, file, header, job, &writer));
+  LV_ASSIGN_OR_RETURN(const bool usable, WaitForWriter(request, file, header, fresh, job, &writer));
   if (!usable) {
     std::optional<double> start_after;
     if (writer->frames() > 0) {
@@ -387,6 +390,20 @@ Result<IndexOutcome> Indexer::EnsureInMemory(const IndexRequest& request, IndexO
   return outcome;
 }
 
+namespace {
+
+// The spans that could not be decoded; the first few of very many.
+std::string SpansText(const std::vector<DamagedSpan>& spans) {
+  constexpr size_t kMost = 100;
+  std::string text;
+  for (size_t i = 0; i < std::min(spans.size(), kMost); ++i) {
+    text += (i > 0 ? ", " : "") + FormatNumber(spans[i].start_s, 3) + " s to " + FormatNumber(spans[i].end_s, 3) + " s";
+  }
+  return spans.size() > kMost ? text + " and more" : text;
+}
+
+}  // namespace
+
 Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, const CacheFileHeader& header,
                                                  std::optional<double> start_after, const JobContext& job,
                                                  const std::function<Status(std::span<const CacheFileFrame>)>& append,
@@ -424,6 +441,7 @@ Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, co
   totals.duration_s = summary.info.duration_s;
   totals.first_time_s = summary.info.first_time_s;
   totals.still = summary.info.still;
+  totals.damage = SpansText(summary.damage.spans);
   return std::optional<IndexTotals>(totals);
 }
 

@@ -70,9 +70,10 @@ class Indexer {
                                     const JobContext& job);
   Result<IndexOutcome> EnsureInMemory(const IndexRequest& request, IndexOutcome outcome, const CacheFileHeader& header,
                                       const JobContext& job);
-  // Opens the writer, waiting for another one. True: the index became complete, or is usable, meanwhile.
+  // Opens the writer, of a new file where `fresh`, waiting for another one. True: the index became complete, or is
+  // usable, meanwhile.
   Result<bool> WaitForWriter(const IndexRequest& request, const std::filesystem::path& file,
-                             const CacheFileHeader& header, const JobContext& job,
+                             const CacheFileHeader& header, bool fresh, const JobContext& job,
                              std::unique_ptr<CacheFileWriter>* writer);
   // Absent where `enough`, asked after each chunk, ended it before the end of the video.
   Result<std::optional<IndexTotals>> Read(const IndexRequest& request, const CacheFileHeader& header,

@@ -47,7 +47,9 @@ Result<IndexKey> ParseIndexKey(const std::string& key_text, std::string* samplin
 }
 
 std::string IndexTotals::ToJson() const {
-  return Dump({{"duration_s", duration_s}, {"first_time_s", first_time_s}, {"still", still}});
+  nlohmann::ordered_json object = {{"duration_s", duration_s}, {"first_time_s", first_time_s}, {"still", still}};
+  if (!damage.empty()) object["damage"] = damage;
+  return Dump(object);
 }
 
 Result<IndexTotals> IndexTotals::FromJson(const std::string& text, const std::string& where) {
@@ -56,6 +58,9 @@ Result<IndexTotals> IndexTotals::FromJson(const std::string& text, const std::st
   LV_ASSIGN_OR_RETURN(totals.duration_s, json.GetDouble("duration_s"));
   LV_ASSIGN_OR_RETURN(totals.first_time_s, json.GetDouble("first_time_s"));
   LV_ASSIGN_OR_RETURN(totals.still, json.GetBool("still"));
+  if (json.Has("damage")) {
+    LV_ASSIGN_OR_RETURN(totals.damage, json.GetString("damage"));
+  }
   return totals;
 }
 

@@ -35,6 +35,7 @@ struct IndexTotals {
   double duration_s = 0.0;
   double first_time_s = 0.0;
   bool still = false;
+  std::string damage;  // the spans that could not be decoded, as "3 s to 4 s, 9 s to 10 s"; empty where all could
   std::string ToJson() const;
   static Result<IndexTotals> FromJson(const std::string& text, const std::string& where);
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "app/engine/utf8.h"
@@ -206,6 +207,24 @@ TEST_F(CliCaption, ABatchGoesOnPastBadFiles) {
   const nlohmann::json manifest = Manifest(bad);
   EXPECT_EQ(manifest["done"], 2);
   EXPECT_EQ(manifest["failed"], 5);
+}
+
+// What could not be decoded stands in the manifest, also where the index was made by an earlier run.
+TEST_F(CliCaption, DamageInsideAFilmIsOnRecord) {
+  const fs::path film = folder_ / "film.mp4";
+  RunFfmpeg({"-f", "lavfi", "-i", "life=s=96x64:r=10:seed=1:mold=10,trim=duration=8", "-c:v", "libx264", "-crf", "14",
+             "-g", "10", "-keyint_min", "10", "-bf", "0", "-threads", "1", "-pix_fmt", "yuv420p", film.string()});
+  std::string bytes = Read(film);
+  std::mt19937 random(3);
+  // The middle third of what lies between the headers: whole groups of pictures.
+  for (size_t i = bytes.size() / 3; i < bytes.size() / 2; ++i) bytes[i] = static_cast<char>(random() & 0xFF);
+  std::ofstream(film, std::ios::binary) << bytes;
+  for (const char* format : {"srt", "vtt"}) {
+    const nlohmann::json manifest = RunJson({"caption", film.string(), "--format", format});
+    ASSERT_EQ(manifest["done"], 1) << manifest.dump();
+    EXPECT_NE(manifest["inputs"][0].value("warning", "").find("could not be decoded: "), std::string::npos)
+        << manifest.dump();
+  }
 }
 
 // Cases 29, 30, 31: each output is named exactly after its input, fits the file system, and is nobody else's.
