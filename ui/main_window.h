@@ -7,17 +7,20 @@
 #include <QStringList>
 #include <QTemporaryDir>
 #include <memory>
+#include <vector>
+
+#include "ui/conversation.h"
 
 class QDockWidget;
 class QLabel;
 class QMenu;
 class QProgressBar;
+class QPushButton;
 class QToolButton;
 
 namespace longview::ui {
 
 class AppSettings;
-class Conversation;
 class ConversationView;
 class EngineBridge;
 class Exporter;
@@ -74,6 +77,8 @@ class MainWindow : public QMainWindow {
   void buildFileMenu();
   void buildStatusBar();
   void fillJobMenu(QMenu* menu);
+  void buildUndo();
+  void newConversation();
   void buildMessageBar();
   void connectVideo();
   void connectConversation();
@@ -108,6 +113,7 @@ class MainWindow : public QMainWindow {
   SearchPane* search_;
   QWidget* message_bar_ = nullptr;
   QLabel* message_text_ = nullptr;
+  QPushButton* undo_ = nullptr;
   QMenu* recent_menu_ = nullptr;
   SettingsDialog* settings_dialog_ = nullptr;
   QLabel* job_text_ = nullptr;
@@ -117,7 +123,8 @@ class MainWindow : public QMainWindow {
   QString pending_video_;  // goes to pending_time_ once it is open
   double pending_time_ = 0.0;
   std::shared_ptr<TurnFile> turn_file_;
-  quint64 turns_kept_ = 0;  // how often, for turn_file_
+  quint64 turns_kept_ = 0;     // how often, for turn_file_
+  std::vector<Turn> cleared_;  // what Undo brings back
   QByteArray docks_before_full_;
   QTemporaryDir captions_;  // of the chapters that are shown over the film
 };

@@ -75,6 +75,10 @@
         <source>Reading takes up to %1 times as long.</source>
         <translation>读取最多需要 %1 倍的时间。</translation>
     </message>
+    <message>
+        <source>choose Settings › Model › Bring missing parts</source>
+        <translation>请选择“设置 › 模型 › 获取缺少的部件”</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::CompareChart</name>
@@ -247,6 +251,10 @@
         <source>Questions are about %1 – %2.</source>
         <translation>提问范围：%1 – %2。</translation>
     </message>
+    <message>
+        <source>A question has at most %1 characters; what was more is left out.</source>
+        <translation>一个问题最多 %1 个字符，超出的部分已略去。</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::Exporter</name>
@@ -321,8 +329,8 @@
         <translation>已读</translation>
     </message>
     <message>
-        <source>cannot be read</source>
-        <translation>无法读取</translation>
+        <source>reading failed</source>
+        <translation>读取失败</translation>
     </message>
 </context>
 <context>
@@ -519,10 +527,6 @@
         <translation>保存</translation>
     </message>
     <message>
-        <source>There are no moments to save yet: ask something first.</source>
-        <translation>还没有可保存的时刻：请先提问。</translation>
-    </message>
-    <message>
         <source>Folder for the clips</source>
         <translation>片段保存到的文件夹</translation>
     </message>
@@ -549,6 +553,22 @@
     <message>
         <source>%1 of the cache were removed, as the limit wants.</source>
         <translation>已按大小上限删除 %1 缓存。</translation>
+    </message>
+    <message>
+        <source>… and %1 more</source>
+        <translation>……还有 %1 项</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>A new conversation has begun.</source>
+        <translation>已开始新的对话。</translation>
+    </message>
+    <message>
+        <source>No answer names a moment of this film yet: ask something about it first.</source>
+        <translation>还没有回答指出本片中的时刻：请先提问。</translation>
     </message>
 </context>
 <context>
