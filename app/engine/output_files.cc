@@ -180,8 +180,7 @@ Status PrepareOutputFolder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error && !fs::is_directory(folder)) {
-    return IoError(folder.string() + ": the folder cannot be made: " + error.message() +
-                   "; choose another folder");
+    return IoError(folder.string() + ": the folder cannot be made: " + error.message() + "; choose another folder");
   }
   const fs::path probe = TemporaryPath(folder);
   const int write_error = WriteNewFile(probe, "x");
