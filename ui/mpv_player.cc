@@ -243,13 +243,16 @@ void MpvPlayer::seek(double time_s) {
 
 void MpvPlayer::step(int direction) {
   if (!open_) return;
+  // Behind the last picture, where only sound is left, nothing leads back to it. Wherever a move to it or a step came,
+  // there is one.
+  const bool at_picture = move_ != Move::kSeek && std::abs(position_ - landed_) < 0.25 * picture_s_;
+  const bool behind = end_ > 0.0 && position_ > end_ - 0.5 * picture_s_ && !at_picture;
   // libmpv forgets a step that comes while it seeks.
   if (seeking_) {
     step_after_seek_ = direction;
   } else if (direction > 0) {
     command({"frame-step"});
-  } else if (end_ > 0.0 && position_ > end_ - 0.5 * picture_s_) {
-    // Behind the last picture nothing leads back to it.
+  } else if (behind) {
     setPaused(true);
     step_after_seek_ = direction;
     seek(end_);
@@ -308,6 +311,7 @@ void MpvPlayer::landed(double time_s, bool waited) {
     }
   }
   seeking_ = false;
+  landed_ = time_s;
   position_ = time_s;  // its own message comes later
   if (const int direction = std::exchange(step_after_seek_, 0); direction != 0) step(direction);
 }
@@ -348,6 +352,7 @@ void MpvPlayer::drainEvents() {
       emit loaded();
     } else if (event->event_id == MPV_EVENT_COMMAND_REPLY && event->reply_userdata == kMove) {
       --unanswered_;
+      if (event->error < 0) seeking_ = false;  // nothing will land
     } else if (event->event_id == MPV_EVENT_SEEK) {
       pictures_before_ = impl_->pictures;
     } else if (event->event_id == MPV_EVENT_PLAYBACK_RESTART) {

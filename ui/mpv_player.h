@@ -81,6 +81,7 @@ class MpvPlayer : public QObject {
   int step_after_seek_ = 0;
   Move move_ = Move::kSeek;
   double aim_ = 0.0;         // of the latest move; the place it began at for kBack
+  double landed_ = 0.0;      // where the latest move came to
   int unanswered_ = 0;       // moves that libmpv has not taken up yet
   bool loose_ = false;       // the format has no index of keyframes: libmpv may come too late
   bool sparse_ = false;      // it was found not to be libmpv's fault

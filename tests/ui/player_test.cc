@@ -30,7 +30,7 @@ void makeShades(const std::filesystem::path& path, bool sound, const std::string
   longview::test::RunFfmpeg(words);
 }
 
-class Player : public ::testing::Test {
+class UiWindowPlayer : public ::testing::Test {
  protected:
   // The second that the picture is of.
   double shown() const {
@@ -53,6 +53,21 @@ class Player : public ::testing::Test {
   MpvPlayer player_;
 };
 
+// An end that is told too early, as a header may, must not hold up the steps.
+TEST_F(UiWindowPlayer, StepsLeadBackWhereTheFilmIsLongerThanToldToo) {
+  const std::filesystem::path film = folder_ / "film.mp4";
+  makeShades(film, false, "libx264");
+  player_.setTarget(QSize(64, 48));
+  player_.open(toText(film), 0.0, 44.0);
+  ASSERT_TRUE(waitFor([&] { return player_.isOpen(); }, 20.0));
+  player_.seek(kSeconds);
+  EXPECT_TRUE(isAt(44.9)) << player_.position();
+  for (int i = 1; i <= 3; ++i) {
+    player_.step(-1);
+    EXPECT_TRUE(isAt(44.9 - 0.1 * i)) << i << ": " << player_.position();
+  }
+}
+
 struct Kind {
   std::string name;
   bool sound;
@@ -60,7 +75,7 @@ struct Kind {
   double step_s;
 };
 
-class PlayerKinds : public Player, public ::testing::WithParamInterface<Kind> {};
+class PlayerKinds : public UiWindowPlayer, public ::testing::WithParamInterface<Kind> {};
 
 TEST_P(PlayerKinds, SeeksAreExactWhereverTheKeyframesAre) {
   const Kind& kind = GetParam();
