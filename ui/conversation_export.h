@@ -18,8 +18,12 @@ QByteArray toMarkdown(const std::vector<Turn>& turns);
 // The moments in the order given, all of `film`, as an edit list (WriteCutEdl).
 QByteArray toEdl(const std::vector<Evidence>& moments, const MediaInfo& film);
 
-// SubRip of the finished turns about `video`: chapters as they are, answers over the moments that they drew on.
+// SubRip of the finished turns about `video`: chapters as they are, questions with their answers over the moments that
+// these drew on. Cues do not overlap; where several texts are over a part of the film, its cue has all of them.
 QByteArray toSrt(const std::vector<Turn>& turns, const QString& video);
+
+// The moments that an answer drew on, cut to the range that was asked about: a frame may have begun before it.
+std::vector<Evidence> momentsOf(const Turn& turn);
 
 // Evidence of finished turns about `video`, in order of time, equal spans once.
 std::vector<Evidence> momentsOf(const std::vector<Turn>& turns, const QString& video);

@@ -10,7 +10,6 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
-#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -21,6 +20,9 @@
 #include "ui/turn_widget.h"
 
 namespace longview::ui {
+namespace {
+constexpr int kLongestQuestion = 2000;  // characters
+}  // namespace
 
 ConversationView::ConversationView(Conversation* conversation, ThumbnailStore* thumbnails, QWidget* parent)
     : QWidget(parent), conversation_(conversation), thumbnails_(thumbnails), scroll_(new QScrollArea(this)) {
@@ -42,6 +44,12 @@ ConversationView::ConversationView(Conversation* conversation, ThumbnailStore* t
   scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll_->setAccessibleName(tr("Conversation"));
   column->addWidget(scroll_, 1);
+  // What comes at the end is followed for as long as nobody looks further up. The layout knows a new height only later.
+  QScrollBar* bar = scroll_->verticalScrollBar();
+  connect(bar, &QScrollBar::rangeChanged, this, [this] {
+    if (follow_) scrollToEnd();
+  });
+  connect(bar, &QScrollBar::valueChanged, this, [this, bar](int value) { follow_ = value == bar->maximum(); });
   buildQuestionRow(column);
   connect(conversation_, &Conversation::turnAdded, this, &ConversationView::addTurn);
   connect(conversation_, &Conversation::turnChanged, this, &ConversationView::showTurn);
@@ -95,13 +103,19 @@ void ConversationView::buildQuestionRow(QVBoxLayout* column) {
   column->addWidget(everywhere_);
   connect(everywhere_, &QCheckBox::toggled, this, &ConversationView::updateEnabled);
 
+  too_long_ =
+      new QLabel(tr("A question has at most %1 characters; what was more is left out.").arg(kLongestQuestion), this);
+  too_long_->setObjectName(QStringLiteral("tooLong"));
+  too_long_->setWordWrap(true);
+  column->addWidget(too_long_);
+
   auto* row = new QHBoxLayout;
   question_ = new QLineEdit(this);
   question_->setObjectName(QStringLiteral("question"));
   question_->setPlaceholderText(tr("Ask about this film"));
   question_->setAccessibleName(tr("Question"));
   question_->setClearButtonEnabled(true);
-  question_->setMaxLength(2000);
+  question_->setMaxLength(kLongestQuestion);
   send_ = new QPushButton(tr("Ask"), this);
   send_->setObjectName(QStringLiteral("ask"));
   row->addWidget(question_, 1);
@@ -116,6 +130,7 @@ void ConversationView::buildQuestionRow(QVBoxLayout* column) {
 void ConversationView::updateEnabled() {
   const bool can = everywhere_->isChecked() ? !all_.isEmpty() : !video_.isEmpty();
   send_->setEnabled(can && !question_->text().trimmed().isEmpty());
+  too_long_->setVisible(question_->text().size() >= kLongestQuestion);
   for (QWidget* widget : needs_video_) widget->setEnabled(!video_.isEmpty());
 }
 
@@ -130,7 +145,10 @@ void ConversationView::setRange(const std::optional<TimeSpan>& range) {
   range_ = range;
   range_text_->setVisible(range.has_value());
   range_clear_->setVisible(range.has_value());
-  if (range) range_text_->setText(tr("Questions are about %1 – %2.").arg(timeText(range->start), timeText(range->end)));
+  if (!range) return;
+  const int decimals = spanDecimals(range->start, range->end);
+  range_text_->setText(
+      tr("Questions are about %1 – %2.").arg(timeText(range->start, decimals), timeText(range->end, decimals)));
 }
 
 void ConversationView::ask(const QString& text) {
@@ -171,16 +189,17 @@ void ConversationView::addTurn(int turn) {
   connect(widget, &TurnWidget::copyRequested, this, [this, turn] { copy(turn); });
   connect(widget, &TurnWidget::showRequested, this, [this, turn] { emit turnShown(turn); });
   showTurn(turn);
+  scrollToEnd();
+}
+
+void ConversationView::scrollToEnd() {
+  follow_ = true;
+  scroll_->verticalScrollBar()->setValue(scroll_->verticalScrollBar()->maximum());
 }
 
 void ConversationView::showTurn(int turn) {
   if (turn >= static_cast<int>(widgets_.size())) return;
   widgets_[static_cast<size_t>(turn)]->show(conversation_->turns()[static_cast<size_t>(turn)]);
-  if (turn + 1 == static_cast<int>(widgets_.size())) {
-    // Once the layout knows the new height.
-    QTimer::singleShot(0, this,
-                       [this] { scroll_->verticalScrollBar()->setValue(scroll_->verticalScrollBar()->maximum()); });
-  }
 }
 
 void ConversationView::copy(int turn) {

@@ -52,13 +52,16 @@ class ConversationView : public QWidget {
   void askPreset(const QString& shown, const QString& prompt);
   void copy(int turn);
   void updateEnabled();
+  void scrollToEnd();
 
   Conversation* conversation_;
   ThumbnailStore* thumbnails_;
   QScrollArea* scroll_;
   QVBoxLayout* list_;
   QLabel* empty_;
+  bool follow_ = true;  // the end of the conversation stays in view
   QLineEdit* question_ = nullptr;
+  QLabel* too_long_ = nullptr;
   QPushButton* send_ = nullptr;
   QCheckBox* everywhere_ = nullptr;
   QLabel* range_text_ = nullptr;

@@ -3,7 +3,6 @@
 
 #include <QDir>
 #include <QFileInfo>
-#include <QSet>
 
 #include "app/engine/output_files.h"
 #include "ui/engine_bridge.h"
@@ -22,7 +21,7 @@ void Exporter::save(const QString& file, const QByteArray& bytes) {
       },
       [this](Result<QString> result) {
         if (result.ok()) {
-          emit done(tr("Saved %1").arg(*result));
+          emit done(tr("Saved %1").arg(upright(*result)));
         } else {
           emit failed(failureText(result.status()));
         }
@@ -34,18 +33,19 @@ void Exporter::clips(const QString& video, const std::vector<Evidence>& moments,
       Lane::kExport, tr("Saving clips"), this,
       [video, moments, folder](const EngineBridge::Call& call) -> Result<int> {
         const QFileInfo film(video);
+        const QDir into(folder);
+        const QString end = QLatin1Char('.') + film.suffix();
         int written = 0;
-        QSet<QString> names;
         for (const Evidence& moment : moments) {
           const QString span = QStringLiteral("%1-%2").arg(timeText(moment.start, 1), timeText(moment.end, 1));
           const QString base = film.completeBaseName() + QLatin1Char(' ') + QString(span).replace(':', '.');
-          // Moments may differ by less than their names do.
-          QString name = base;
-          for (int i = 2; names.contains(name); ++i) name = QStringLiteral("%1 (%2)").arg(base).arg(i);
-          names.insert(name);
-          name += QLatin1Char('.') + film.suffix();
-          LV_RETURN_IF_ERROR(call.engine.CutClip(toPath(video), {moment.start, moment.end},
-                                                 toPath(QDir(folder).filePath(name)), {call.job.stop, {}}));
+          // Moments may differ by less than their names do, and what another film or another day left is kept.
+          QString file = into.filePath(base + end);
+          for (int i = 2; QFileInfo::exists(file) || QFileInfo(file).isSymLink(); ++i) {
+            file = into.filePath(base + QStringLiteral(" (%1)").arg(i) + end);
+          }
+          LV_RETURN_IF_ERROR(
+              call.engine.CutClip(toPath(video), {moment.start, moment.end}, toPath(file), {call.job.stop, {}}));
           ++written;
           if (call.job.progress) call.job.progress({static_cast<double>(written), static_cast<double>(moments.size())});
         }
@@ -53,8 +53,9 @@ void Exporter::clips(const QString& video, const std::vector<Evidence>& moments,
       },
       [this, folder](Result<int> result) {
         if (result.ok()) {
-          emit done(*result == 1 ? tr("Saved a clip in %1").arg(folder)
-                                 : tr("Saved %1 clips in %2").arg(*result).arg(folder));
+          const QString where = upright(folder);
+          emit done(*result == 1 ? tr("Saved a clip in %1").arg(where)
+                                 : tr("Saved %1 clips in %2").arg(QString::number(*result), where));
         } else {
           emit failed(failureText(result.status()));
         }

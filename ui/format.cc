@@ -4,9 +4,14 @@
 #include <QCoreApplication>
 #include <QFile>
 #include <QRegularExpression>
+#include <QTextDocument>
 #include <QUrlQuery>
+#include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <system_error>
 
+#include "app/engine/paths.h"
 #include "app/engine/time_format.h"
 #include "app/engine/time_text.h"
 
@@ -15,6 +20,8 @@ namespace {
 
 // More are counted.
 constexpr int kNamesShown = 8;
+// A full disk comes as a failed write; the reason stands in the engine's words.
+constexpr int kNoSpace[] = {ENOSPC, EDQUOT};
 
 QString headline(StatusCode code) {
   switch (code) {
@@ -65,7 +72,20 @@ QString timeText(double seconds, int decimals) {
 
 QString durationText(double seconds) { return QString::fromStdString(FormatDuration(seconds)); }
 
+int spanDecimals(double start, double end) { return end - start < 10.0 ? 1 : 0; }
+
 QString sizeText(uint64_t bytes) { return QString::fromStdString(FormatSize(bytes)); }
+
+QString upright(const QString& text) {
+  static const QRegularExpression turning(
+      QStringLiteral("[\\x{061C}\\x{200E}\\x{200F}\\x{202A}-\\x{202E}\\x{2066}-\\x{2069}]"));
+  return QString(text).remove(turning);
+}
+
+QString plainTip(const QString& text) {
+  const QString shown = upright(text);
+  return Qt::mightBeRichText(shown) ? Qt::convertFromPlainText(shown, Qt::WhiteSpaceNormal) : shown;
+}
 
 QUrl momentUrl(const MomentLink& link) {
   QUrl url;
@@ -118,7 +138,7 @@ QString leftOutText(const std::vector<LeftOut>& videos) {
       names << QCoreApplication::translate("longview::ui", "%1 more").arg(videos.size() - kNamesShown);
       break;
     }
-    const QString name = toText(std::filesystem::path(video.video).filename());
+    const QString name = upright(toText(std::filesystem::path(video.video).filename()));
     names << (video.gone ? QCoreApplication::translate("longview::ui", "%1 (its file cannot be used)")
                          : QCoreApplication::translate("longview::ui", "%1 (nothing of it is read yet)"))
                  .arg(name);
@@ -127,9 +147,14 @@ QString leftOutText(const std::vector<LeftOut>& videos) {
 }
 
 QString failureText(const Status& status) {
-  const QString words = QString::fromStdString(status.message());
+  QString words = upright(QString::fromStdString(status.message()));
   if (status.code() == StatusCode::kCancelled || words.isEmpty()) return headline(status.code());
-  return headline(status.code()) + QLatin1Char(' ') + words;
+  words.replace(QLatin1String(kHowToGetParts.data(), static_cast<qsizetype>(kHowToGetParts.size())),
+                QCoreApplication::translate("longview::ui", "choose Settings › Model › Bring missing parts"));
+  const bool full = std::any_of(std::begin(kNoSpace), std::end(kNoSpace), [&](int error) {
+    return words.contains(QString::fromStdString(std::generic_category().message(error)));
+  });
+  return headline(full ? StatusCode::kResource : status.code()) + QLatin1Char(' ') + words;
 }
 
 }  // namespace longview::ui

@@ -25,8 +25,16 @@ QString toText(const std::string& utf8);
 QString timeText(double seconds, int decimals = 0);
 // "12 s", "3 min 05 s", "2 h 10 min".
 QString durationText(double seconds);
+// Decimals that tell the ends of a span apart.
+int spanDecimals(double start, double end);
 // "4.1 MB" in powers of ten.
 QString sizeText(uint64_t bytes);
+
+// A name or message without the characters that turn the direction of writing: a name may not turn what stands beside
+// it.
+QString upright(const QString& text);
+// A tooltip that shows these characters, whatever they would be as HTML.
+QString plainTip(const QString& text);
 
 // What a link to a moment leads to.
 struct MomentLink {

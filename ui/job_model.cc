@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ui/engine_bridge.h"
+#include "ui/format.h"
 
 namespace longview::ui {
 namespace {
@@ -31,7 +32,7 @@ QVariant JobModel::data(const QModelIndex& index, int role) const {
       if (row.state == State::kCancelled) return tr("%1: stopped").arg(row.title);
       if (row.state == State::kDone) return tr("%1: done").arg(row.title);
       if (row.share < 0.0) return row.title;
-      return tr("%1: %2 %").arg(row.title).arg(static_cast<int>(row.share * 100.0));
+      return tr("%1: %2 %").arg(row.title, QString::number(static_cast<int>(row.share * 100.0)));
     case Qt::ToolTipRole:
     case kFailure:
       return row.failure;
@@ -61,11 +62,11 @@ int JobModel::running() const {
 }
 
 const JobModel::Row* JobModel::active() const {
-  // The latest that tells how far it is, else the latest.
+  // The latest that tells how far it is, else the first: those behind it wait.
   const Row* best = nullptr;
   for (const Row& row : rows_) {
     if (row.state != State::kRunning) continue;
-    if (best == nullptr || row.share >= 0.0 || best->share < 0.0) best = &row;
+    if (best == nullptr || row.share >= 0.0) best = &row;
   }
   return best;
 }
@@ -92,7 +93,7 @@ void JobModel::add(quint64 id, const QString& title) {
   beginInsertRows({}, rowCount(), rowCount());
   Row row;
   row.id = id;
-  row.title = title;
+  row.title = upright(title);
   rows_.push_back(row);
   endInsertRows();
   emit activeChanged();

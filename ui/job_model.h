@@ -25,7 +25,8 @@ class JobModel : public QAbstractListModel {
   QHash<int, QByteArray> roleNames() const override;
 
   int running() const;
-  // Title of the job that started last and still runs, and its share; an empty title where none runs.
+  // Title and share of the job that told last how far it is, else of the first that runs; an empty title where none
+  // does.
   QString activeTitle() const;
   double activeShare() const;
   void clearEnded();

@@ -19,7 +19,7 @@ int LibraryModel::rowCount(const QModelIndex& parent) const {
 QVariant LibraryModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const LibraryVideo& video = videos_[static_cast<size_t>(index.row())];
-  const QString name = video.path.section(QLatin1Char('/'), -1);
+  const QString name = upright(video.path.section(QLatin1Char('/'), -1));
   switch (role) {
     case Qt::DisplayRole: {
       const QString length = video.duration_s > 0.0 ? timeText(video.duration_s) : QString();
@@ -30,7 +30,7 @@ QVariant LibraryModel::data(const QModelIndex& index, int role) const {
     case Qt::AccessibleTextRole:
       return tr("%1, %2, %3").arg(name, durationText(video.duration_s), stateText(video));
     case Qt::ToolTipRole:
-      return (video.failure.isEmpty() ? video.path : video.path + QLatin1Char('\n') + video.failure).toHtmlEscaped();
+      return plainTip(video.failure.isEmpty() ? video.path : video.path + QLatin1Char('\n') + video.failure);
     case Qt::DecorationRole:
       return video.thumbnail.isNull() ? QVariant() : QVariant(QIcon(QPixmap::fromImage(video.thumbnail)));
     case kPath:
@@ -169,7 +169,7 @@ QString LibraryModel::stateText(const LibraryVideo& video) {
     case ReadState::kDone:
       return tr("read");
     case ReadState::kFailed:
-      return tr("cannot be read");
+      return tr("reading failed");
   }
   return {};
 }

@@ -14,6 +14,7 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QProgressBar>
+#include <QPushButton>
 #include <QScreen>
 #include <QStatusBar>
 #include <QToolButton>
@@ -23,7 +24,6 @@
 
 #include "app/engine/media_names.h"
 #include "ui/app_settings.h"
-#include "ui/conversation.h"
 #include "ui/conversation_export.h"
 #include "ui/conversation_store.h"
 #include "ui/conversation_view.h"
@@ -151,6 +151,7 @@ void MainWindow::buildMessageBar() {
 
 void MainWindow::buildStatusBar() {
   job_text_ = new QLabel(this);
+  job_text_->setTextFormat(Qt::PlainText);
   job_bar_ = new QProgressBar(this);
   job_bar_->setMaximumWidth(180);
   job_bar_->setAccessibleName(tr("Progress"));
@@ -170,28 +171,32 @@ void MainWindow::buildStatusBar() {
   for (QWidget* widget : std::initializer_list<QWidget*>{job_text_, job_bar_, job_stop_}) widget->hide();
 }
 
-// One entry for each job that runs, and one for all of them.
+// One entry for all jobs that run, and one for each of the first; a menu of hundreds could not be used.
 void MainWindow::fillJobMenu(QMenu* menu) {
+  constexpr int kListed = 12;
   menu->clear();
+  menu->addAction(tr("Stop all that runs"), this, [this] {
+    controller_->pauseAll();
+    bridge_->cancelAll();
+  });
+  menu->addSeparator();
+  int running = 0;
   for (int row = 0; row < jobs_->rowCount(); ++row) {
     const QModelIndex job = jobs_->index(row);
     if (job.data(JobModel::kState).toInt() != static_cast<int>(JobModel::State::kRunning)) continue;
+    if (++running > kListed) continue;
     QString title = fontMetrics().elidedText(job.data(Qt::DisplayRole).toString(), Qt::ElideMiddle, 400);
     title.replace(QLatin1Char('&'), QLatin1String("&&"));  // it would be taken for a mnemonic
     menu->addAction(tr("Stop: %1").arg(title), bridge_,
                     [this, id = job.data(JobModel::kId).toULongLong()] { bridge_->cancel(id); });
   }
-  menu->addSeparator();
-  menu->addAction(tr("Stop all that runs"), this, [this] {
-    controller_->pauseAll();
-    bridge_->cancelAll();
-  });
+  if (running > kListed) menu->addAction(tr("… and %1 more").arg(running - kListed))->setEnabled(false);
 }
 
 void MainWindow::connectVideo() {
   connect(controller_, &VideoController::opening, this, [this](const QString& path) {
     message_bar_->hide();
-    player_->view()->setMessage(tr("Opening %1…").arg(QFileInfo(path).fileName()));
+    player_->view()->setMessage(tr("Opening %1…").arg(upright(QFileInfo(path).fileName())));
   });
   connect(controller_, &VideoController::opened, this, &MainWindow::onOpened);
   connect(controller_, &VideoController::openFailed, this, [this](const QString&, const QString& why) {
@@ -289,7 +294,7 @@ void MainWindow::onOpened() {
   conversation_view_->setVideo(path, info.duration_s);
   search_->setVideo(path);
   library_pane_->select(path);
-  setWindowTitle(tr("%1 – Longview").arg(path.section(QLatin1Char('/'), -1)));
+  setWindowTitle(tr("%1 – Longview").arg(upright(path.section(QLatin1Char('/'), -1))));
   fillRecentMenu();
   showTurn(static_cast<int>(conversation_->turns().size()) - 1);
 }
@@ -327,7 +332,7 @@ void MainWindow::showTurn(int turn) {
   if (turn < 0 || turn >= static_cast<int>(turns.size())) return;
   const Turn& shown = turns[static_cast<size_t>(turn)];
   if (shown.kind == Turn::Kind::kQuestion) {
-    player_->timeline()->setAnswer(shown.answer.evidence, shown.answer.looked);
+    player_->timeline()->setAnswer(momentsOf(shown), shown.answer.looked);
     return;
   }
   // Chapters are shown over the film as well.
@@ -457,6 +462,7 @@ void MainWindow::goTo(const QString& video, double time_s) {
 }
 
 void MainWindow::showMessage(const QString& text) {
+  undo_->hide();
   message_text_->setText(text);
   message_text_->setAccessibleName(tr("Message: %1").arg(text));
   message_bar_->setVisible(!text.isEmpty());

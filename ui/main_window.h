@@ -10,17 +10,18 @@
 #include <vector>
 
 #include "app/engine/events.h"
+#include "ui/conversation.h"
 
 class QDockWidget;
 class QLabel;
 class QMenu;
 class QProgressBar;
+class QPushButton;
 class QToolButton;
 
 namespace longview::ui {
 
 class AppSettings;
-class Conversation;
 class ConversationView;
 class EngineBridge;
 class Exporter;
@@ -78,6 +79,8 @@ class MainWindow : public QMainWindow {
   void buildFileMenu();
   void buildStatusBar();
   void fillJobMenu(QMenu* menu);
+  void buildUndo();
+  void newConversation();
   void buildMessageBar();
   void connectVideo();
   void connectConversation();
@@ -121,6 +124,7 @@ class MainWindow : public QMainWindow {
   SearchPane* search_;
   QWidget* message_bar_ = nullptr;
   QLabel* message_text_ = nullptr;
+  QPushButton* undo_ = nullptr;
   QMenu* recent_menu_ = nullptr;
   SettingsDialog* settings_dialog_ = nullptr;
   QLabel* job_text_ = nullptr;
@@ -130,6 +134,7 @@ class MainWindow : public QMainWindow {
   QStringList candidates_;  // opened, one after the other, where the first of several films cannot be
   QString pending_video_;   // goes to pending_time_ once it is open
   double pending_time_ = 0.0;
+  std::vector<Turn> cleared_;  // what Undo brings back
   QByteArray docks_before_full_;
   QTemporaryDir captions_;  // of the chapters that are shown over the film
 };

@@ -4,10 +4,12 @@
 #include <QDockWidget>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QHBoxLayout>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QPushButton>
+#include <utility>
 
 #include "ui/app_settings.h"
 #include "ui/conversation.h"
@@ -15,10 +17,13 @@
 #include "ui/conversation_view.h"
 #include "ui/engine_bridge.h"
 #include "ui/exporter.h"
+#include "ui/format.h"
 #include "ui/main_window.h"
+#include "ui/player_panel.h"
 #include "ui/search_pane.h"
 #include "ui/settings_dialog.h"
 #include "ui/shortcuts_dialog.h"
+#include "ui/timeline_widget.h"
 #include "ui/video_controller.h"
 
 namespace longview::ui {
@@ -36,7 +41,8 @@ void MainWindow::buildMenus() {
   });
   ask->addAction(tr("S&top answering"), QKeySequence(Qt::CTRL | Qt::Key_Period), conversation_, &Conversation::stopAll);
   ask->addSeparator();
-  ask->addAction(tr("&New conversation"), QKeySequence(Qt::CTRL | Qt::Key_N), conversation_, &Conversation::clear);
+  ask->addAction(tr("&New conversation"), QKeySequence(Qt::CTRL | Qt::Key_N), this, &MainWindow::newConversation);
+  buildUndo();
 
   auto* view = menuBar()->addMenu(tr("&View"));
   for (auto* dock : findChildren<QDockWidget*>(Qt::FindDirectChildrenOnly)) view->addAction(dock->toggleViewAction());
@@ -65,6 +71,34 @@ void MainWindow::buildMenus() {
     box->setIconPixmap(windowIcon().pixmap(64));
     box->open();
   });
+}
+
+// In the message bar, for as long as the message about it is shown and nothing new was asked.
+void MainWindow::buildUndo() {
+  undo_ = new QPushButton(tr("Undo"), message_bar_);
+  undo_->setObjectName(QStringLiteral("undo"));
+  undo_->hide();
+  qobject_cast<QHBoxLayout*>(message_bar_->layout())->insertWidget(1, undo_, 0, Qt::AlignTop);
+  connect(conversation_, &Conversation::turnAdded, undo_, &QWidget::hide);
+  connect(undo_, &QPushButton::clicked, this, [this] {
+    showMessage({});
+    conversation_->restore(std::move(cleared_));
+    keepConversation();
+    showTurn(static_cast<int>(conversation_->turns().size()) - 1);
+  });
+}
+
+void MainWindow::newConversation() {
+  if (conversation_->turns().empty()) return;
+  cleared_ = conversation_->turns();
+  for (Turn& turn : cleared_) {
+    if (turn.running()) turn.state = Turn::State::kStopped;
+  }
+  conversation_->clear();
+  player_->timeline()->setAnswer({}, {});
+  player_->setSubtitles(controller_->captions());
+  showMessage(tr("A new conversation has begun."));
+  undo_->show();
 }
 
 void MainWindow::buildFileMenu() {
@@ -96,7 +130,7 @@ void MainWindow::fillRecentMenu() {
   recent_menu_->clear();
   for (const QString& path : settings_->recent()) {
     // '&' would be taken for a mnemonic.
-    QString name = QFileInfo(path).fileName();
+    QString name = upright(QFileInfo(path).fileName());
     recent_menu_->addAction(name.replace(QLatin1Char('&'), QLatin1String("&&")), this,
                             [this, path] { openPaths({path}); });
   }
@@ -132,13 +166,19 @@ void MainWindow::exportText(TextExport kind) {
   const QString& video = controller_->path();
   QByteArray bytes;
   QString suffix;
+  if (conversation_->turns().empty()) {
+    showMessage(tr("There is nothing to save yet: ask something first."));
+    return;
+  }
   switch (kind) {
     case TextExport::kMarkdown:
       bytes = toMarkdown(conversation_->turns());
       suffix = QStringLiteral("md");
       break;
     case TextExport::kEdl:
-      bytes = toEdl(momentsOf(conversation_->turns(), video), controller_->info());
+      if (const auto moments = momentsOf(conversation_->turns(), video); !moments.empty()) {
+        bytes = toEdl(moments, controller_->info());
+      }
       suffix = QStringLiteral("edl");
       break;
     case TextExport::kSrt:
@@ -146,8 +186,8 @@ void MainWindow::exportText(TextExport kind) {
       suffix = QStringLiteral("srt");
       break;
   }
-  if (conversation_->turns().empty()) {
-    showMessage(tr("There is nothing to save yet: ask something first."));
+  if (bytes.isEmpty()) {
+    showMessage(tr("No answer names a moment of this film yet: ask something about it first."));
     return;
   }
   auto* dialog = new QFileDialog(this, tr("Save"));
@@ -164,7 +204,7 @@ void MainWindow::exportClips() {
   const QString video = controller_->path();
   const auto moments = momentsOf(conversation_->turns(), video);
   if (moments.empty()) {
-    showMessage(tr("There are no moments to save yet: ask something first."));
+    showMessage(tr("No answer names a moment of this film yet: ask something about it first."));
     return;
   }
   auto* dialog = new QFileDialog(this, tr("Folder for the clips"));

@@ -99,6 +99,7 @@ void MemoryPage::buildTable(QVBoxLayout* column) {
   column->addLayout(row);
   status_ = new QLabel(this);
   status_->setWordWrap(true);
+  status_->setTextFormat(Qt::PlainText);
   status_->hide();
   column->addWidget(status_);
   connect(measure_, &QPushButton::clicked, this, [this] {
@@ -136,6 +137,7 @@ void MemoryPage::buildBudget(QVBoxLayout* column) {
   auto* second = new QHBoxLayout;
   offer_text_ = new QLabel(group);
   offer_text_->setWordWrap(true);
+  offer_text_->setTextFormat(Qt::PlainText);
   offer_text_->setMinimumHeight(3 * fontMetrics().height());
   offer_text_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
   take_ = new QPushButton(tr("Use this"), group);

@@ -58,6 +58,7 @@ ModelPage::ModelPage(EngineBridge* bridge, QWidget* parent)
   bring_->setObjectName(QStringLiteral("bring"));
   remove_->setObjectName(QStringLiteral("remove"));
   status_->setWordWrap(true);
+  status_->setTextFormat(Qt::PlainText);
   status_->setText(tr("Checking…"));
   column->addWidget(status_);
   auto* row = new QHBoxLayout;
@@ -121,7 +122,7 @@ void ModelPage::show(const Parts& parts) {
                                      toText(part.sha256.substr(0, 16)), toText(part.path)};
     for (int c = 0; c < kColumns; ++c) {
       auto* item = new QTableWidgetItem(cells[c]);
-      item->setToolTip(c == kHash ? toText(part.sha256) : cells[c]);
+      item->setToolTip(c == kHash ? toText(part.sha256) : plainTip(cells[c]));
       table_->setItem(i, c, item);
     }
     if (part.state != PartState::kOk) faults << toText(part.detail);
@@ -190,6 +191,7 @@ void ModelPage::remove() {
       QMessageBox::Question, tr("Remove a part"),
       tr("Remove %1? No question can be answered without it until it is brought again.").arg(toText(part.path)),
       QMessageBox::Yes | QMessageBox::No, this);
+  box->setTextFormat(Qt::PlainText);
   box->button(QMessageBox::Yes)->setText(tr("Remove"));
   box->button(QMessageBox::No)->setText(tr("Keep"));
   box->setAttribute(Qt::WA_DeleteOnClose);

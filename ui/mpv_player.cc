@@ -6,8 +6,10 @@
 
 #include <QFile>
 #include <QMetaObject>
+#include <QTimer>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <clocale>
 #include <cmath>
 #include <condition_variable>
@@ -23,8 +25,10 @@ namespace {
 
 constexpr int kRowAlignment = 64;  // render.h: rows so aligned are drawn fastest
 
-// Number the observed properties, to tell their events apart.
-enum Property : uint64_t { kPosition = 1, kDuration, kPause, kSpeed, kVolume, kMute };
+// Number the observed properties, to tell their events apart, then those that are asked for, and the moves.
+enum Property : uint64_t { kPosition = 1, kDuration, kPause, kSpeed, kVolume, kMute, kFormat, kRate, kLanded, kMove };
+
+constexpr int kPictureWait_ms = 100;  // a picture is drawn about when its seek ends
 
 // A picture whose rows are aligned as libmpv likes them.
 QImage alignedImage(QSize size) {
@@ -51,7 +55,8 @@ struct MpvPlayer::Impl {
   bool resized = false;  // draw even where libmpv has nothing new
   bool quit = false;
   QImage latest;
-  bool told = false;  // pictureChanged is on its way
+  bool told = false;              // pictureChanged is on its way
+  std::atomic<int> pictures = 0;  // drawn, the same one again left out
   std::thread thread;
 
   void requestDraw(bool size_changed) {
@@ -76,8 +81,18 @@ struct MpvPlayer::Impl {
         size = target;
       }
       const bool fresh = (mpv_render_context_update(render) & MPV_RENDER_UPDATE_FRAME) != 0;
+      if (fresh && isAnother()) ++pictures;
       if ((fresh || forced) && !size.isEmpty()) drawPicture(size);
     }
+  }
+
+  // Whether the picture to be drawn is not the one that was.
+  bool isAnother() const {
+    mpv_render_frame_info info = {};
+    const mpv_render_param wanted = {MPV_RENDER_PARAM_NEXT_FRAME_INFO, &info};
+    constexpr uint64_t kSame = MPV_RENDER_FRAME_INFO_REDRAW | MPV_RENDER_FRAME_INFO_REPEAT;
+    return mpv_render_context_get_info(render, wanted) >= 0 && (info.flags & MPV_RENDER_FRAME_INFO_PRESENT) != 0 &&
+           (info.flags & kSame) == 0;
   }
 
   void drawPicture(QSize size) {
@@ -189,17 +204,25 @@ MpvPlayer::~MpvPlayer() {
 
 const QString& MpvPlayer::failure() const { return impl_->failure; }
 
-void MpvPlayer::command(std::initializer_list<QByteArray> words) {
+void MpvPlayer::command(std::initializer_list<QByteArray> words, uint64_t reply) {
   if (!impl_->failure.isEmpty()) return;
   std::vector<const char*> pointers;
   for (const QByteArray& word : words) pointers.push_back(word.constData());
   pointers.push_back(nullptr);
-  (void)mpv_command_async(impl_->mpv, 0, pointers.data());
+  (void)mpv_command_async(impl_->mpv, reply, pointers.data());
 }
 
-void MpvPlayer::open(const QString& path, double start_s) {
+void MpvPlayer::open(const QString& path, double start_s, double end_s) {
+  end_ = end_s;
+  sparse_ = false;
+  behind_ = 0.0;
+  move_ = Move::kSeek;
+  aim_ = std::max(0.0, start_s);
+  seeking_ = true;
+  pictures_before_ = impl_->pictures;
+  command({"set", "hr-seek-demuxer-offset", "0"});
   command({"set", "pause", "yes"});
-  command({"set", "start", QByteArray::number(std::max(0.0, start_s), 'f', 6)});
+  command({"set", "start", QByteArray::number(aim_, 'f', 6)});
   command({"loadfile", QFile::encodeName(path), "replace"});
   position_ = start_s;
 }
@@ -213,19 +236,84 @@ void MpvPlayer::setPaused(bool paused) { command({"set", "pause", paused ? "yes"
 
 void MpvPlayer::seek(double time_s) {
   if (!open_) return;
-  const double end = duration_ > 0.0 ? duration_ : time_s;
-  seeking_ = true;
-  command({"seek", QByteArray::number(std::clamp(time_s, 0.0, end), 'f', 6), "absolute+exact"});
+  // Where only sound is left, libmpv would leave the picture of before.
+  const bool last = end_ > 0.0 && time_s > end_ - 0.9 * picture_s_;
+  move(last ? Move::kLast : Move::kSeek, std::max(0.0, last ? std::max(end_, duration_) + 1.0 : time_s));
 }
 
 void MpvPlayer::step(int direction) {
   if (!open_) return;
+  // Behind the last picture, where only sound is left, nothing leads back to it. Wherever a move to it or a step came,
+  // there is one.
+  const bool at_picture = move_ != Move::kSeek && std::abs(position_ - landed_) < 0.25 * picture_s_;
+  const bool behind = end_ > 0.0 && position_ > end_ - 0.5 * picture_s_ && !at_picture;
   // libmpv forgets a step that comes while it seeks.
   if (seeking_) {
     step_after_seek_ = direction;
+  } else if (direction > 0) {
+    command({"frame-step"});
+  } else if (behind) {
+    setPaused(true);
+    step_after_seek_ = direction;
+    seek(end_);
   } else {
-    command({direction < 0 ? "frame-back-step" : "frame-step"});
+    move(Move::kBack, position_);
   }
+}
+
+void MpvPlayer::move(Move kind, double time_s) {
+  move_ = kind;
+  aim_ = time_s;
+  sendMove();
+}
+
+void MpvPlayer::sendMove() {
+  seeking_ = true;
+  ++unanswered_;
+  if (move_ == Move::kBack) {
+    command({"frame-back-step"}, kMove);
+  } else {
+    command({"seek", QByteArray::number(aim_, 'f', 6), "absolute+exact"}, kMove);
+  }
+}
+
+void MpvPlayer::askWhereItLanded() {
+  mpv_get_property_async(impl_->mpv, kFormat, "file-format", MPV_FORMAT_STRING);
+  mpv_get_property_async(impl_->mpv, kRate, "container-fps", MPV_FORMAT_DOUBLE);
+  mpv_get_property_async(impl_->mpv, kLanded, "time-pos", MPV_FORMAT_DOUBLE);
+}
+
+// In formats without an index libmpv may begin to read behind the keyframe that it needs, and shows the next one, or in
+// the last part of a film nothing. Then it begins earlier, further back each time, and does so for the rest of the
+// film.
+void MpvPlayer::landed(double time_s, bool waited) {
+  if (unanswered_ > 0) return;  // of a move that another has overtaken
+  const bool drawn = impl_->pictures != pictures_before_;
+  if (loose_ && !drawn && !waited) {
+    QTimer::singleShot(kPictureWait_ms, this, [this, time_s] { landed(time_s, true); });
+    return;
+  }
+  const bool late = move_ == Move::kSeek   ? time_s > aim_ + 1.5 * picture_s_
+                    : move_ == Move::kBack ? time_s > aim_ - 0.25 * picture_s_
+                                           : false;
+  if (loose_ && (late || !drawn)) {
+    if (behind_ <= aim_) {
+      behind_ = std::max(1.0, 2.0 * behind_);
+      command({"set", "hr-seek-demuxer-offset", QByteArray::number(behind_, 'f', 3)});
+      sendMove();
+      return;
+    }
+    if (move_ == Move::kSeek) {
+      // Not even from the beginning: there are no pictures at that time.
+      sparse_ = true;
+      behind_ = 0.0;
+      command({"set", "hr-seek-demuxer-offset", "0"});
+    }
+  }
+  seeking_ = false;
+  landed_ = time_s;
+  position_ = time_s;  // its own message comes later
+  if (const int direction = std::exchange(step_after_seek_, 0); direction != 0) step(direction);
 }
 
 void MpvPlayer::setSpeed(double speed) {
@@ -262,39 +350,61 @@ void MpvPlayer::drainEvents() {
     if (event->event_id == MPV_EVENT_FILE_LOADED) {
       open_ = true;
       emit loaded();
+    } else if (event->event_id == MPV_EVENT_COMMAND_REPLY && event->reply_userdata == kMove) {
+      --unanswered_;
+      if (event->error < 0) seeking_ = false;  // nothing will land
+    } else if (event->event_id == MPV_EVENT_SEEK) {
+      pictures_before_ = impl_->pictures;
     } else if (event->event_id == MPV_EVENT_PLAYBACK_RESTART) {
-      seeking_ = false;
-      if (const int direction = std::exchange(step_after_seek_, 0); direction != 0) step(direction);
-      emit sought();
+      if (seeking_) askWhereItLanded();
     } else if (event->event_id == MPV_EVENT_END_FILE) {
       const auto* end = static_cast<const mpv_event_end_file*>(event->data);
       if (end->reason == MPV_END_FILE_REASON_ERROR) {
         open_ = false;
+        seeking_ = false;
         emit failed(tr("The film cannot be played: %1").arg(QString::fromUtf8(mpv_error_string(end->error))));
       }
-    } else if (event->event_id == MPV_EVENT_PROPERTY_CHANGE) {
-      const auto* property = static_cast<const mpv_event_property*>(event->data);
-      if (property->format == MPV_FORMAT_FLAG && event->reply_userdata == kPause) {
-        paused_ = *static_cast<const int*>(property->data) != 0;
-        emit pausedChanged(paused_);
-      } else if (property->format == MPV_FORMAT_FLAG && event->reply_userdata == kMute) {
-        muted_ = *static_cast<const int*>(property->data) != 0;
-      }
-      if (property->format != MPV_FORMAT_DOUBLE) continue;
-      const double value = *static_cast<const double*>(property->data);
-      if (event->reply_userdata == kPosition) {
-        position_ = value;
-        emit positionChanged(value);
-      } else if (event->reply_userdata == kDuration) {
-        duration_ = value;
-        emit durationChanged(value);
-      } else if (event->reply_userdata == kSpeed) {
-        speed_ = value;
-        emit speedChanged(value);
-      } else if (event->reply_userdata == kVolume) {
-        volume_ = static_cast<int>(std::lround(value));
-      }
+    } else if (event->event_id == MPV_EVENT_PROPERTY_CHANGE || event->event_id == MPV_EVENT_GET_PROPERTY_REPLY) {
+      takeProperty(event->reply_userdata, *static_cast<const mpv_event_property*>(event->data));
     }
+  }
+}
+
+void MpvPlayer::takeProperty(uint64_t which, const mpv_event_property& property) {
+  if (property.format == MPV_FORMAT_FLAG) {
+    const bool set = *static_cast<const int*>(property.data) != 0;
+    if (which == kMute) muted_ = set;
+    if (which == kPause) {
+      paused_ = set;
+      emit pausedChanged(paused_);
+    }
+    return;
+  }
+  if (property.format == MPV_FORMAT_STRING) {
+    const QByteArray format = *static_cast<const char* const*>(property.data);
+    loose_ = !sparse_ && (format == "mpegts" || format == "mpeg");
+    return;
+  }
+  if (property.format != MPV_FORMAT_DOUBLE) {
+    if (which == kLanded) landed(position_, false);  // there is no place, in a film without pictures
+    return;
+  }
+  const double value = *static_cast<const double*>(property.data);
+  if (which == kPosition) {
+    position_ = value;
+    emit positionChanged(value);
+  } else if (which == kDuration) {
+    duration_ = value;
+    emit durationChanged(value);
+  } else if (which == kSpeed) {
+    speed_ = value;
+    emit speedChanged(value);
+  } else if (which == kVolume) {
+    volume_ = static_cast<int>(std::lround(value));
+  } else if (which == kRate) {
+    picture_s_ = 1.0 / std::clamp(value, 1.0, 240.0);
+  } else if (which == kLanded) {
+    landed(value, false);
   }
 }
 

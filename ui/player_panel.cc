@@ -115,7 +115,7 @@ void PlayerPanel::open(const QString& path, double duration_s, double start_s, b
   duration_ = still ? 1.0 : duration_s;
   timeline_->setVideo(path, duration_);
   setSubtitles({});
-  player_->open(path, start_s < duration_ - 1.0 ? start_s : 0.0);
+  player_->open(path, start_s < duration_ - 1.0 ? start_s : 0.0, duration_);
   showTime();
 }
 

@@ -46,10 +46,12 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       return timeText(moment.start, 1);
     case Qt::AccessibleTextRole:
-    case Qt::ToolTipRole:
-      return tr("%1 – %2 of %3")
-          .arg(timeText(moment.start, 1), timeText(moment.end, 1), video.section(QLatin1Char('/'), -1))
-          .toHtmlEscaped();
+    case Qt::ToolTipRole: {
+      const QString words =
+          tr("%1 – %2 of %3")
+              .arg(timeText(moment.start, 1), timeText(moment.end, 1), upright(video.section(QLatin1Char('/'), -1)));
+      return role == Qt::ToolTipRole ? plainTip(words) : words;
+    }
     case Qt::DecorationRole: {
       const QImage image = thumbnails_->get(video, moment.start, sampling_);
       return image.isNull() ? QVariant() : QVariant(QIcon(QPixmap::fromImage(image)));
@@ -96,6 +98,7 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   column->addLayout(row);
   column->addWidget(everywhere_);
   status_->setWordWrap(true);
+  status_->setTextFormat(Qt::PlainText);
   status_->hide();
   column->addWidget(status_);
   grid_->setObjectName(QStringLiteral("moments"));

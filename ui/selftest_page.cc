@@ -159,6 +159,7 @@ void SelfTestPage::buildActions(QVBoxLayout* column) {
   status_->setObjectName(QStringLiteral("status"));
   status_->setWordWrap(true);
   status_->setTextFormat(Qt::PlainText);
+  status_->setTextFormat(Qt::PlainText);
   status_->hide();
   column->addWidget(status_);
   connect(run_, &QPushButton::clicked, this, [this] {

@@ -17,6 +17,7 @@ namespace {
 constexpr int kStripHeight = 54;
 constexpr int kHeatHeight = 26;
 constexpr double kDragStart = 5.0;  // pixels that tell a drag from a click
+constexpr double kShortestRange_s = 0.1;
 
 }  // namespace
 
@@ -68,8 +69,13 @@ void TimelineWidget::setRange(const std::optional<TimeSpan>& range) {
 }
 
 void TimelineWidget::chooseRange(const std::optional<TimeSpan>& range) {
-  setRange(range);
-  emit rangeChosen(range);
+  std::optional<TimeSpan> chosen = range;
+  if (chosen) {
+    chosen->start = std::clamp(chosen->start, 0.0, std::max(0.0, model_.duration_s - kShortestRange_s));
+    chosen->end = std::max(std::min(chosen->end, model_.duration_s), chosen->start + kShortestRange_s);
+  }
+  setRange(chosen);
+  emit rangeChosen(chosen);
 }
 
 TimelineWidget::Rows TimelineWidget::rows() const {
@@ -214,6 +220,7 @@ void TimelineWidget::paintHover(QPainter* painter, const Rows& areas) {
 void TimelineWidget::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || model_.duration_s <= 0.0) return;
   press_x_ = event->position().x();
+  range_before_ = model_.range;
   dragging_ = false;
 }
 
@@ -221,8 +228,9 @@ void TimelineWidget::mouseMoveEvent(QMouseEvent* event) {
   hover_x_ = event->position().x();
   if (press_x_ && std::abs(*hover_x_ - *press_x_) >= kDragStart) dragging_ = true;
   if (dragging_) {
+    // Back where it began there is nothing to choose.
     const auto [low, high] = std::minmax(*press_x_, *hover_x_);
-    model_.range = TimeSpan{scale().time(low), scale().time(high)};
+    model_.range = high - low < kDragStart ? range_before_ : TimeSpan{scale().time(low), scale().time(high)};
   }
   update();
 }
@@ -232,7 +240,7 @@ void TimelineWidget::mouseReleaseEvent(QMouseEvent* event) {
   const double time = scale().time(*press_x_);
   press_x_.reset();
   if (std::exchange(dragging_, false)) {
-    emit rangeChosen(model_.range);
+    chooseRange(model_.range);
   } else {
     emit seekRequested(time);
   }

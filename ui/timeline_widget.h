@@ -24,7 +24,7 @@ class TimelineWidget : public QWidget {
   void setPosition(double time_s);
   void setAnswer(const std::vector<Evidence>& evidence, const std::vector<Evidence>& looked);
   void setRange(const std::optional<TimeSpan>& range);
-  // The same as a drag: also tells rangeChosen.
+  // The same as a drag: also tells rangeChosen. A range has at least kShortestRange_s, inside the film.
   void chooseRange(const std::optional<TimeSpan>& range);
   const TimelineModel& model() const { return model_; }
   // Where a time is drawn, in this widget's pixels.
@@ -61,6 +61,7 @@ class TimelineWidget : public QWidget {
   TimelineModel model_;
   std::optional<double> hover_x_;
   std::optional<double> press_x_;
+  std::optional<TimeSpan> range_before_;  // the drag
   bool dragging_ = false;
 };
 

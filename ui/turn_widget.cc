@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/conversation_export.h"
 #include "ui/flow_layout.h"
 #include "ui/format.h"
 #include "ui/icons.h"
@@ -131,7 +132,10 @@ void TurnWidget::show(const Turn& turn) {
 QString TurnWidget::note(const Turn& turn) {
   if (turn.state != Turn::State::kDone || turn.kind != Turn::Kind::kQuestion) return {};
   QStringList parts;
-  if (turn.range) parts << tr("asked about %1 – %2").arg(timeText(turn.range->start), timeText(turn.range->end));
+  if (turn.range) {
+    const int decimals = spanDecimals(turn.range->start, turn.range->end);
+    parts << tr("asked about %1 – %2").arg(timeText(turn.range->start, decimals), timeText(turn.range->end, decimals));
+  }
   const double read = turn.answer.read_until_s;
   if (turn.duration_s > 0.0 && read < turn.duration_s - 1.0) {
     parts << tr("only the first %1 of %2 were read so far").arg(timeText(read), timeText(turn.duration_s));
@@ -145,7 +149,7 @@ QString TurnWidget::note(const Turn& turn) {
 }
 
 void TurnWidget::showEvidence(const Turn& turn) {
-  const std::vector<Evidence>& evidence = turn.answer.evidence;
+  const std::vector<Evidence> evidence = momentsOf(turn);
   const bool same = SamplingText(turn.sampling) == SamplingText(sampling_) &&
                     std::equal(evidence.begin(), evidence.end(), shown_.begin(), shown_.end(),
                                [](const Evidence& a, const Evidence& b) {
@@ -163,9 +167,11 @@ void TurnWidget::showEvidence(const Turn& turn) {
     button->setIconSize(kThumbnail);
     button->setAutoRaise(true);
     button->setFocusPolicy(Qt::StrongFocus);
-    button->setText(tr("%1 · %2 %").arg(timeText(moment.start, 1)).arg(qRound(moment.weight * 100.0)));
-    button->setToolTip(tr("Go to %1 of %2").arg(timeText(moment.start, 1), video.section(QLatin1Char('/'), -1)));
-    button->setAccessibleName(button->toolTip());
+    button->setText(tr("%1 · %2 %").arg(timeText(moment.start, 1), QString::number(qRound(moment.weight * 100.0))));
+    const QString words =
+        tr("Go to %1 of %2").arg(timeText(moment.start, 1), upright(video.section(QLatin1Char('/'), -1)));
+    button->setToolTip(plainTip(words));
+    button->setAccessibleName(words);
     button->setProperty("video", video);
     button->setProperty("time", moment.start);
     placeThumbnail(button, thumbnails_->get(video, moment.start, sampling_));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/engine/fingerprint.h"
+#include "app/engine/paths.h"
 #include "core/base/log.h"
 #include "core/io/json.h"
 #include "core/io/weights.h"
@@ -17,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kHowToGet =
-    "run tools/quickstart, which brings it, or set LONGVIEW_MODELS to the folder that has it";
 constexpr size_t kMaxPromptBytes = 4096;
 
 Result<PartConfig> ParsePart(const Json& json) {
@@ -154,7 +153,7 @@ PartStatus Model::CheckPart(std::string name, const fs::path& path, const PartCo
   const auto stamp = StampFile(path);
   if (!stamp.ok()) {
     status.state = stamp.status().code() == StatusCode::kDamaged ? PartState::kDamaged : PartState::kMissing;
-    status.detail = stamp.status().message() + "; " + std::string(kHowToGet);
+    status.detail = stamp.status().message() + "; " + std::string(kHowToGetParts);
     return status;
   }
   status.bytes = stamp->bytes;
@@ -179,7 +178,7 @@ PartStatus Model::CheckPart(std::string name, const fs::path& path, const PartCo
   } else {
     status.state = PartState::kDamaged;
     status.detail = path.string() + ": is damaged or another version (SHA-256 " + status.sha256.substr(0, 12) +
-                    "…, expected " + part.sha256.substr(0, 12) + "…); " + std::string(kHowToGet);
+                    "…, expected " + part.sha256.substr(0, 12) + "…); " + std::string(kHowToGetParts);
   }
   return status;
 }

@@ -32,8 +32,8 @@ std::string Reason(int error) { return std::generic_category().message(error); }
 
 Status WriteError(const fs::path& path, int error) {
   std::string hint;
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) hint = "; make room or choose another folder with --out";
-  if (error == EACCES || error == EROFS || error == EPERM) hint = "; choose another folder with --out";
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) hint = "; make room or choose another folder";
+  if (error == EACCES || error == EROFS || error == EPERM) hint = "; choose another folder";
   return IoError(path.string() + ": cannot be written: " + Reason(error) + hint);
 }
 
@@ -180,8 +180,7 @@ Status PrepareOutputFolder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error && !fs::is_directory(folder)) {
-    return IoError(folder.string() + ": the folder cannot be made: " + error.message() +
-                   "; choose another folder with --out");
+    return IoError(folder.string() + ": the folder cannot be made: " + error.message() + "; choose another folder");
   }
   const fs::path probe = TemporaryPath(folder);
   const int write_error = WriteNewFile(probe, "x");

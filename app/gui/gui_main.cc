@@ -7,11 +7,13 @@
 #include <QCommandLineParser>
 #include <QGuiApplication>
 #include <QSocketNotifier>
+#include <algorithm>
 #include <clocale>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "app/engine/engine.h"
@@ -73,6 +75,7 @@ std::optional<Options> ParseOptions() {
                                   QStringLiteral("DEVICE"));
   parser.addOptions({library, threads, device});
   parser.addHelpOption();
+  parser.addVersionOption();
   parser.addPositionalArgument(QStringLiteral("VIDEO"), QStringLiteral("Videos to open."),
                                QStringLiteral("[VIDEO...]"));
   parser.process(QCoreApplication::arguments());
@@ -96,6 +99,11 @@ int RunWindow(int argc, char** argv) {
   OpenStandardStreams();
   signal(SIGPIPE, SIG_IGN);
   CatchSignals();
+  // Words need no display.
+  const bool words_only = std::any_of(argv + 1, argv + argc, [](std::string_view word) {
+    return word == "--help" || word == "-h" || word == "--help-all" || word == "--version" || word == "-v";
+  });
+  if (words_only) qputenv("QT_QPA_PLATFORM", "offscreen");
   // Qt would end the program with a core dump.
   if (qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
       qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {

@@ -91,6 +91,10 @@
         <source>Left out: %1.</source>
         <translation>未包括：%1。</translation>
     </message>
+    <message>
+        <source>choose Settings › Model › Bring missing parts</source>
+        <translation>请选择“设置 › 模型 › 获取缺少的部件”</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::CompareChart</name>
@@ -267,6 +271,10 @@
         <source>Questions are about %1 – %2.</source>
         <translation>提问范围：%1 – %2。</translation>
     </message>
+    <message>
+        <source>A question has at most %1 characters; what was more is left out.</source>
+        <translation>一个问题最多 %1 个字符，超出的部分已略去。</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::EngineBridge</name>
@@ -348,8 +356,8 @@
         <translation>已读</translation>
     </message>
     <message>
-        <source>cannot be read</source>
-        <translation>无法读取</translation>
+        <source>reading failed</source>
+        <translation>读取失败</translation>
     </message>
 </context>
 <context>
@@ -546,10 +554,6 @@
         <translation>保存</translation>
     </message>
     <message>
-        <source>There are no moments to save yet: ask something first.</source>
-        <translation>还没有可保存的时刻：请先提问。</translation>
-    </message>
-    <message>
         <source>Folder for the clips</source>
         <translation>片段保存到的文件夹</translation>
     </message>
@@ -592,6 +596,22 @@
     <message>
         <source>The measurement ended with the window. Begin it again.</source>
         <translation>测量已随窗口结束，请重新开始。</translation>
+    </message>
+    <message>
+        <source>… and %1 more</source>
+        <translation>……还有 %1 项</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>A new conversation has begun.</source>
+        <translation>已开始新的对话。</translation>
+    </message>
+    <message>
+        <source>No answer names a moment of this film yet: ask something about it first.</source>
+        <translation>还没有回答指出本片中的时刻：请先提问。</translation>
     </message>
 </context>
 <context>

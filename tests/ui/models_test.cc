@@ -3,8 +3,15 @@
 
 #include <QColor>
 #include <QSignalSpy>
+#include <cerrno>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
 
+#include "app/engine/paths.h"
 #include "app/engine/settings.h"
+#include "tests/support/run_process.h"
 #include "tests/support/temp_folder.h"
 #include "ui/app_settings.h"
 #include "ui/compare_model.h"
@@ -42,6 +49,21 @@ TEST(UiFormat, AFailureKeepsTheEnginesWords) {
   const QString text = failureText(NotFound("ride.mp4: no such file"));
   EXPECT_TRUE(text.contains(QStringLiteral("ride.mp4: no such file")));
   EXPECT_GT(text.size(), 25);
+}
+
+TEST(UiFormat, AFullDiskAndAMissingPartAreSaidAsTheyAre) {
+  const std::string full = std::generic_category().message(ENOSPC);
+  EXPECT_TRUE(failureText(IoError("x.lvi: cannot be written: " + full + "; make room"))
+                  .startsWith(QStringLiteral("There is not enough memory or space.")));
+  const QString missing = failureText(NotFound("vit.onnx: no such file; " + std::string(kHowToGetParts)));
+  EXPECT_TRUE(missing.contains(QStringLiteral("Bring missing parts"))) << missing.toStdString();
+  EXPECT_FALSE(missing.contains(QStringLiteral("LONGVIEW_MODELS")));
+}
+
+TEST(UiFormat, ANameStaysAName) {
+  EXPECT_EQ(upright(QStringLiteral("a\u202Eb\u2066c\u200F.mp4")), QStringLiteral("abc.mp4"));
+  EXPECT_EQ(plainTip(QStringLiteral("a & b.mp4")), QStringLiteral("a & b.mp4"));
+  EXPECT_TRUE(plainTip(QStringLiteral("<b>x.mp4")).contains(QStringLiteral("&lt;b&gt;x.mp4")));
 }
 
 TEST(UiTimeline, TheFrameAtATimeIsTheLastThatBegan) {
@@ -157,8 +179,57 @@ TEST(UiExport, AnEditListKeepsPaceWithTheClock) {
 
 TEST(UiExport, SubtitlesAreTheAnswersOverTheirMoments) {
   const QString srt = QString::fromUtf8(toSrt(oneTurn(), QStringLiteral("/v/a.mp4")));
-  EXPECT_TRUE(srt.startsWith(QStringLiteral("1\n00:00:03,000 --> 00:00:04,000\nA dog.\n"))) << srt.toStdString();
+  EXPECT_TRUE(srt.startsWith(QStringLiteral("1\n00:00:03,000 --> 00:00:04,000\nWhat is *here*?\nA dog.\n")))
+      << srt.toStdString();
   EXPECT_TRUE(toSrt(oneTurn(), QStringLiteral("/v/other.mp4")).trimmed().isEmpty());
+}
+
+// FFmpeg reads it back, no cue is too short to be read, and none hides another.
+TEST(UiExport, SubtitlesOfOverlappingMomentsCanBeRead) {
+  std::vector<Turn> turns = oneTurn();
+  turns[0].answer.evidence = {{"/v/a.mp4", 0.0, 6.0, 0.3}, {"/v/a.mp4", 5.5, 9.0, 0.3}, {"/v/a.mp4", 0.0, 0.001, 0.1}};
+  turns.push_back(turns[0]);
+  turns[1].question = QStringLiteral("When does it rain?");
+  turns[1].text = QStringLiteral("Never.\n\nOr later.");
+  turns[1].answer.evidence = {{"/v/a.mp4", 0.0, 0.4, 0.3}, {"/v/a.mp4", 4.0, 4.3, 0.5}, {"/v/a.mp4", 8.9, 12.0, 0.5}};
+  const TempFolder folder;
+  const auto file = folder.Write("a.srt", toSrt(turns, QStringLiteral("/v/a.mp4")).toStdString());
+  const longview::test::RunOutcome read = longview::test::RunProcess(
+      {"ffprobe", "-v", "error", "-show_entries", "packet=pts_time,duration_time", "-of", "csv=p=0", file.string()});
+  EXPECT_TRUE(read.err.empty()) << read.err;
+  std::istringstream lines(read.out);
+  double start = 0.0;
+  double length = 0.0;
+  char comma = 0;
+  double free_from = 0.0;
+  int cues = 0;
+  while (lines >> start >> comma >> length) {
+    EXPECT_GE(length, 1.0) << start;
+    EXPECT_GE(start, free_from - 0.001);
+    free_from = start + length;
+    ++cues;
+    lines.ignore(100, '\n');
+  }
+  EXPECT_GE(cues, 5);
+  EXPECT_NEAR(free_from, 12.0, 0.01);
+  const QString srt = QString::fromUtf8(toSrt(turns, QStringLiteral("/v/a.mp4")));
+  EXPECT_TRUE(srt.contains(QStringLiteral(
+      "00:00:04,000 --> 00:00:05,000\nWhat is *here*?\nA dog.\nWhen does it rain?\nNever.\nOr later.\n")))
+      << srt.toStdString();
+}
+
+// A frame that began before the range that was asked about is shown from there on.
+TEST(UiExport, MomentsLieInTheRangeThatWasAskedAbout) {
+  std::vector<Turn> turns = oneTurn();
+  turns[0].range = TimeSpan{4.0, 7.0};
+  turns[0].answer.evidence = {{"/v/a.mp4", 3.0, 5.0, 0.5}, {"/v/a.mp4", 6.0, 9.0, 0.3}, {"/v/a.mp4", 1.0, 4.0, 0.1}};
+  const auto moments = momentsOf(turns[0]);
+  ASSERT_EQ(moments.size(), 2u);
+  EXPECT_DOUBLE_EQ(moments[0].start, 4.0);
+  EXPECT_DOUBLE_EQ(moments[1].end, 7.0);
+  EXPECT_EQ(momentsOf(turns, QStringLiteral("/v/a.mp4")).size(), 2u);
+  EXPECT_TRUE(toMarkdown(turns).contains("- 0:04.0"));
+  EXPECT_TRUE(toMarkdown(turns).contains("0:04.0 – 0:07.0"));
 }
 
 TEST(UiStore, AConversationComesBackAsItWas) {
