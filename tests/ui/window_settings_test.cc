@@ -184,6 +184,7 @@ TEST_F(UiWindowSettings, OtherThreadsAndAnotherFolderAreUsedAtOnceAndReadingGoes
 TEST_F(UiWindowSettings, AnotherDecodingReadsTheOpenFilmAgain) {
   MainWindow* window = makeWindow();
   openAndRead(window, clip());
+  ASSERT_TRUE(waitFor([&] { return window->controller()->readUntil() > 17.0; }));  // every frame is known
   const size_t before = window->controller()->frames().size();
   SettingsDialog* dialog = window->showSettings(SettingsDialog::kReading);
   chooseLast(dialog->findChild<QComboBox*>(QStringLiteral("decoding")));
