@@ -78,6 +78,8 @@ void Conversation::clear() {
 
 void Conversation::restore(std::vector<Turn> turns) {
   turns_ = std::move(turns);
+  // Those that were thrown away and come back have to be written again.
+  for (Turn& turn : turns_) turn.own = forgotten_.removeAll(turn.id) > 0 || turn.own;
   attempts_.assign(turns_.size(), 0);
   tellAgain();
 }
