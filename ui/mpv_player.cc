@@ -219,6 +219,8 @@ void MpvPlayer::open(const QString& path, double start_s, double end_s) {
   move_ = Move::kSeek;
   aim_ = std::max(0.0, start_s);
   seeking_ = true;
+  begun_ = true;
+  ++moves_;
   pictures_before_ = impl_->pictures;
   command({"set", "hr-seek-demuxer-offset", "0"});
   command({"set", "pause", "yes"});
@@ -269,6 +271,8 @@ void MpvPlayer::move(Move kind, double time_s) {
 
 void MpvPlayer::sendMove() {
   seeking_ = true;
+  begun_ = false;
+  ++moves_;
   ++unanswered_;
   if (move_ == Move::kBack) {
     command({"frame-back-step"}, kMove);
@@ -287,10 +291,12 @@ void MpvPlayer::askWhereItLanded() {
 // the last part of a film nothing. Then it begins earlier, further back each time, and does so for the rest of the
 // film.
 void MpvPlayer::landed(double time_s, bool waited) {
-  if (unanswered_ > 0) return;  // of a move that another has overtaken
+  if (unanswered_ > 0 || !begun_) return;  // of a move that another has overtaken
   const bool drawn = impl_->pictures != pictures_before_;
   if (loose_ && !drawn && !waited) {
-    QTimer::singleShot(kPictureWait_ms, this, [this, time_s] { landed(time_s, true); });
+    QTimer::singleShot(kPictureWait_ms, this, [this, time_s, number = moves_] {
+      if (number == moves_) landed(time_s, true);
+    });
     return;
   }
   const bool late = move_ == Move::kSeek   ? time_s > aim_ + 1.5 * picture_s_
@@ -303,7 +309,7 @@ void MpvPlayer::landed(double time_s, bool waited) {
       sendMove();
       return;
     }
-    if (move_ == Move::kSeek) {
+    if (move_ == Move::kSeek && late) {
       // Not even from the beginning: there are no pictures at that time.
       sparse_ = true;
       behind_ = 0.0;
@@ -355,6 +361,7 @@ void MpvPlayer::drainEvents() {
       if (event->error < 0) seeking_ = false;  // nothing will land
     } else if (event->event_id == MPV_EVENT_SEEK) {
       pictures_before_ = impl_->pictures;
+      begun_ = true;
     } else if (event->event_id == MPV_EVENT_PLAYBACK_RESTART) {
       if (seeking_) askWhereItLanded();
     } else if (event->event_id == MPV_EVENT_END_FILE) {
