@@ -154,7 +154,10 @@ TEST_F(UiWindowCare, ANewConversationCanBeUndone) {
   Turn turn = answered(QStringLiteral("When?"));
   turn.answer.evidence = {{clip().toStdString(), 2.0, 4.0, 0.5}};
   turn.answer.looked = turn.answer.evidence;
-  window->conversation()->restore({turn, answered(QStringLiteral("What?"))});
+  Turn other = answered(QStringLiteral("What?"));
+  turn.id = QStringLiteral("1-1");
+  other.id = QStringLiteral("1-2");
+  window->conversation()->restore({turn, other});
   const TimelineModel& timeline = window->playerPanel()->timeline()->model();
   emit window->conversationView()->turnShown(0);
   ASSERT_FALSE(timeline.evidence.empty());
