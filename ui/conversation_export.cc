@@ -99,6 +99,7 @@ QByteArray toEdl(const std::vector<Evidence>& moments, const MediaInfo& film) {
   media.fps = film.fps_avg;
   media.timecode = film.timecode;
   std::vector<TimeSpan> spans;
+  spans.reserve(moments.size());
   for (const Evidence& moment : moments) spans.push_back({moment.start, moment.end});
   return QByteArray::fromStdString(WriteCutEdl(spans, media));
 }

@@ -50,7 +50,7 @@ namespace {
 constexpr int kLayoutVersion = 1;
 }  // namespace
 
-MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, std::shared_ptr<Workspace> workspace)
+MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, const std::shared_ptr<Workspace>& workspace)
     : bridge_(bridge),
       settings_(settings),
       workspace_(workspace != nullptr ? workspace : std::make_shared<Workspace>(bridge, settings)),

@@ -40,7 +40,7 @@ class MainWindow : public QMainWindow {
 
  public:
   // Both outlive the window. `workspace`: what another window handed over; null where there was none.
-  MainWindow(EngineBridge* bridge, AppSettings* settings, std::shared_ptr<Workspace> workspace = nullptr);
+  MainWindow(EngineBridge* bridge, AppSettings* settings, const std::shared_ptr<Workspace>& workspace = nullptr);
   ~MainWindow() override;
 
   // Adds these, and of folders the videos inside, to the library and opens the first that can be opened; what is no

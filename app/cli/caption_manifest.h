@@ -30,10 +30,10 @@ struct CaptionOutcome {
   uint64_t captions = 0;
   double seconds = 0.0;
   std::string error;
-  std::string warning;             // what is wrong with a file that could be captioned
   std::string key;                 // below the folder given, or its name: the same on every machine
   uint64_t frames = 0;             // kept frames
   std::string checked = UtcNow();  // when the run turned to the input; while it is not done, when the run began
+  std::string warning;             // what is wrong with a file that could be captioned
 };
 
 struct CaptionManifest {

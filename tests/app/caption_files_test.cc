@@ -143,7 +143,7 @@ TEST_F(CaptionInputsTest, ListsAreReadByLineOrByNul) {
   EXPECT_EQ(ReadPathList(film.string()).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(ReadPathList((folder_ / "none").string()).status().code(), StatusCode::kNotFound);
   // One name that no file has is that file's fault alone.
-  EXPECT_EQ(read(std::string("a.mp4\0mis\x1bsing.mp4\0", 20)), (List{"a.mp4", "mis\x1bsing.mp4"}));
+  EXPECT_EQ(read(std::string("a.mp4\0mis\x1bsing.mp4\0", 19)), (List{"a.mp4", "mis\x1bsing.mp4"}));
   EXPECT_EQ(read("\xEF\xBB\xBF"
                  "a.mp4\n"),
             List{"a.mp4"})

@@ -161,11 +161,11 @@ TEST(Timeline, TimecodeIsThatOfADay) {
   TimelineMedia media{"/f.mov", 3.0, 25.0, 64, 48, false, "23:59:58:00"};
   EXPECT_NE(WriteEdl(cues, media).find(" 23:59:58:00 00:00:01:00 01:00:00:00 01:00:03:00\n"), std::string::npos);
   const FrameRate rate = NominalRate(25.0);
-  EXPECT_EQ(Timecode(25 * 86400, rate), "00:00:00:00");
-  EXPECT_EQ(Timecode(25 * 86400 * 3 + 26, rate), "00:00:01:01");
+  EXPECT_EQ(Timecode(int64_t{25} * 86400, rate), "00:00:00:00");
+  EXPECT_EQ(Timecode(int64_t{25} * 86400 * 3 + 26, rate), "00:00:01:01");
   for (const double fps : {29.97, 59.94}) {
     const FrameRate drop = NominalRate(fps);
-    const int64_t day = 24 * 6 * (drop.timebase * 600 - 9 * drop.timebase / 15);
+    const int64_t day = int64_t{24} * 6 * (drop.timebase * 600 - 9 * drop.timebase / 15);
     EXPECT_EQ(Timecode(day, drop), "00:00:00;00");
     EXPECT_EQ(Timecode(day - 1, drop), "23:59:59;" + std::to_string(drop.timebase - 1));
     EXPECT_EQ(Timecode(day + drop.timebase, drop), "00:00:01;00");
