@@ -33,7 +33,7 @@ struct CaptionOutcome {
   std::string key;                 // below the folder given, or its name: the same on every machine
   uint64_t frames = 0;             // kept frames
   std::string checked = UtcNow();  // when the run turned to the input; while it is not done, when the run began
-  std::string warning;             // what is wrong with a file that could be captioned
+  std::string warning = {};        // what is wrong with a file that could be captioned
 };
 
 struct CaptionManifest {
