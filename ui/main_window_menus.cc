@@ -27,6 +27,19 @@
 #include "ui/video_controller.h"
 
 namespace longview::ui {
+namespace {
+
+// Begins beside the film that was opened last.
+void chooseAndOpen(MainWindow* window, const QString& title, QFileDialog::FileMode mode, const QStringList& recent) {
+  auto* dialog = new QFileDialog(window, title);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(mode);
+  if (!recent.isEmpty()) dialog->setDirectory(QFileInfo(recent.front()).path());
+  QObject::connect(dialog, &QFileDialog::filesSelected, window, &MainWindow::openPaths);
+  dialog->open();
+}
+
+}  // namespace
 
 void MainWindow::buildMenus() {
   buildFileMenu();
@@ -145,21 +158,11 @@ void MainWindow::showDock(const QString& name) {
 }
 
 void MainWindow::chooseFiles() {
-  auto* dialog = new QFileDialog(this, tr("Open videos"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setFileMode(QFileDialog::ExistingFiles);
-  if (!settings_->recent().isEmpty()) dialog->setDirectory(QFileInfo(settings_->recent().front()).path());
-  connect(dialog, &QFileDialog::filesSelected, this, &MainWindow::openPaths);
-  dialog->open();
+  chooseAndOpen(this, tr("Open videos"), QFileDialog::ExistingFiles, settings_->recent());
 }
 
 void MainWindow::chooseFolder() {
-  auto* dialog = new QFileDialog(this, tr("Open a folder of videos"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setFileMode(QFileDialog::Directory);
-  if (!settings_->recent().isEmpty()) dialog->setDirectory(QFileInfo(settings_->recent().front()).path());
-  connect(dialog, &QFileDialog::filesSelected, this, &MainWindow::openPaths);
-  dialog->open();
+  chooseAndOpen(this, tr("Open a folder of videos"), QFileDialog::Directory, settings_->recent());
 }
 
 void MainWindow::exportText(TextExport kind) {

@@ -20,7 +20,6 @@
 #include "ui/compare_model.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
-#include "ui/progress_bar.h"
 #include "ui/table_columns.h"
 
 namespace longview::ui {
@@ -40,29 +39,16 @@ QString wayText(const CacheOptions& cache) {
 
 MemoryPage::MemoryPage(EngineBridge* bridge, AppSettings* settings, std::shared_ptr<CompareSource> source,
                        const QString& video, QWidget* parent)
-    : QWidget(parent),
-      bridge_(bridge),
-      settings_(settings),
-      source_(std::move(source)),
-      video_(video),
-      open_(video),
-      model_(new CompareModel(this)) {
+    : FilmPage(bridge, video, parent), settings_(settings), source_(std::move(source)), model_(new CompareModel(this)) {
   auto* column = new QVBoxLayout(this);
   buildTable(column);
   buildBudget(column);
   plan_timer_.setSingleShot(true);
   plan_timer_.setInterval(60);
   connect(&plan_timer_, &QTimer::timeout, this, &MemoryPage::plan);
-  connect(bridge_, &EngineBridge::jobProgressed, this, [this](quint64 id, double done, double total) {
-    if (id == job_) showShare(progress_, total > 0.0 ? done / total : -1.0);
-  });
   updateEnabled();
   planSoon();
   predict();
-}
-
-MemoryPage::~MemoryPage() {
-  if (job_ != 0) bridge_->cancel(job_);
 }
 
 void MemoryPage::buildTable(QVBoxLayout* column) {
@@ -97,10 +83,6 @@ void MemoryPage::buildTable(QVBoxLayout* column) {
   row->addStretch();
   row->addWidget(use_);
   column->addLayout(row);
-  status_ = new QLabel(this);
-  status_->setWordWrap(true);
-  status_->setTextFormat(Qt::PlainText);
-  status_->hide();
   column->addWidget(status_);
   connect(measure_, &QPushButton::clicked, this, [this] {
     if (job_ != 0) {
@@ -184,31 +166,13 @@ void MemoryPage::plan() {
       });
 }
 
-void MemoryPage::setVideo(const QString& video) {
-  open_ = video;
-  if (!kept_) turnToOpen();
-  updateEnabled();
-  if (video_ == open_ && job_ == 0) return;  // what the last run said stays
-  status_->setText(filmText());
-  status_->setVisible(video_ != open_);
-}
-
-void MemoryPage::turnToOpen() {
-  kept_ = false;
-  if (video_ == open_) return;
-  video_ = open_;
-  status_->hide();
+void MemoryPage::showAnother() {
   model_->clear();
   updateEnabled();
   predict();
 }
 
-// Which film this is of, where it is not the open one.
-QString MemoryPage::filmText() const {
-  if (video_ == open_) return {};
-  const QString name = video_.section(QLatin1Char('/'), -1);
-  return job_ != 0 ? tr("%1 is still measured.").arg(name) : tr("This is of %1.").arg(name);
-}
+QString MemoryPage::runningText(const QString& name) const { return tr("%1 is still measured.").arg(name); }
 
 // What the formulas say stands there before anything is measured. Where nothing was read yet there is nothing to say.
 void MemoryPage::predict() {
@@ -225,11 +189,8 @@ void MemoryPage::predict() {
 }
 
 void MemoryPage::measure() {
-  turnToOpen();
-  kept_ = true;
+  beginWithOpen();
   const SamplingSettings sampling = settings_->sampling();
-  status_->hide();
-  showShare(progress_, -1.0);
   const auto work = [this, source = source_, video = video_, sampling](const EngineBridge::Call& call) -> Result<bool> {
     LV_RETURN_IF_ERROR(source->measure(call.engine, video, sampling, call.job,
                                        [&](const ModeRow& row) { call.post([this, row] { model_->put(row); }); }));
@@ -238,9 +199,7 @@ void MemoryPage::measure() {
   job_ = bridge_->start<bool>(Lane::kMeasure, tr("Measuring the cache modes"), this, work,
                               [this](const Result<bool>& done) {
                                 job_ = 0;
-                                const QStringList words = {filmText(), failureText(done.status())};
-                                status_->setText(words.join(QLatin1Char(' ')).trimmed());
-                                status_->setVisible(!status_->text().isEmpty());
+                                tell(failureText(done.status()));
                                 updateEnabled();
                               });
   updateEnabled();

@@ -3,14 +3,13 @@
 #define LONGVIEW_UI_MEMORY_PAGE_H_
 
 #include <QTimer>
-#include <QWidget>
 #include <memory>
 #include <optional>
 
 #include "ui/compare_source.h"
+#include "ui/film_page.h"
 
 class QLabel;
-class QProgressBar;
 class QPushButton;
 class QSlider;
 class QSpinBox;
@@ -21,19 +20,14 @@ namespace longview::ui {
 
 class AppSettings;
 class CompareModel;
-class EngineBridge;
 
-class MemoryPage : public QWidget {
+class MemoryPage : public FilmPage {
   Q_OBJECT
 
  public:
   MemoryPage(EngineBridge* bridge, AppSettings* settings, std::shared_ptr<CompareSource> source, const QString& video,
              QWidget* parent = nullptr);
-  ~MemoryPage() override;
 
-  // The film that is open now. What is measured on another one, or was, stays until this begins anew; the page says so.
-  void setVideo(const QString& video);
-  bool running() const { return job_ != 0; }
   // Begins to measure; each row takes the place of what was predicted for it.
   void measure();
   CompareModel* model() const { return model_; }
@@ -51,24 +45,18 @@ class MemoryPage : public QWidget {
   void predict();
   void planSoon();
   void plan();
-  void turnToOpen();
-  QString filmText() const;
-  void updateEnabled();
+  void showAnother() override;
+  void updateEnabled() override;
+  QString runningText(const QString& name) const override;
   uint64_t budgetBytes() const;
 
-  EngineBridge* bridge_;
   AppSettings* settings_;
   std::shared_ptr<CompareSource> source_;
-  QString video_;  // what is shown here is of this one
-  QString open_;
-  bool kept_ = false;  // something was measured
   CompareModel* model_;
   QTableView* table_ = nullptr;
   QLabel* now_ = nullptr;
-  QLabel* status_ = nullptr;
   QPushButton* measure_ = nullptr;
   QPushButton* use_ = nullptr;
-  QProgressBar* progress_ = nullptr;
   QSlider* budget_ = nullptr;
   QSpinBox* hours_ = nullptr;
   QLabel* budget_text_ = nullptr;
@@ -76,7 +64,6 @@ class MemoryPage : public QWidget {
   QPushButton* take_ = nullptr;
   QTimer plan_timer_;
   std::optional<BudgetOffer> offer_;
-  quint64 job_ = 0;
 };
 
 }  // namespace longview::ui

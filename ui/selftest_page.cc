@@ -22,7 +22,6 @@
 #include "ui/app_settings.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
-#include "ui/progress_bar.h"
 #include "ui/selftest_model.h"
 
 namespace longview::ui {
@@ -46,12 +45,7 @@ Result<std::vector<Needle>> needlesOf(const Engine& engine, const QString& folde
 }  // namespace
 
 SelfTestPage::SelfTestPage(EngineBridge* bridge, AppSettings* settings, const QString& video, QWidget* parent)
-    : QWidget(parent),
-      bridge_(bridge),
-      settings_(settings),
-      video_(video),
-      open_(video),
-      model_(new SelfTestModel(this)) {
+    : FilmPage(bridge, video, parent), settings_(settings), model_(new SelfTestModel(this)) {
   auto* column = new QVBoxLayout(this);
   auto* about = new QLabel(tr("Plants pictures in hours made of the open film and looks for each by its caption. A box "
                               "is a place in a length of film: green where every picture was found, red where none "
@@ -62,15 +56,8 @@ SelfTestPage::SelfTestPage(EngineBridge* bridge, AppSettings* settings, const QS
   buildChoices(column);
   buildMap(column);
   buildActions(column);
-  connect(bridge_, &EngineBridge::jobProgressed, this, [this](quint64 id, double done, double total) {
-    if (id == job_) showShare(progress_, total > 0.0 ? done / total : -1.0);
-  });
   showSum();
   updateEnabled();
-}
-
-SelfTestPage::~SelfTestPage() {
-  if (job_ != 0) bridge_->cancel(job_);
 }
 
 void SelfTestPage::buildChoices(QVBoxLayout* column) {
@@ -155,12 +142,7 @@ void SelfTestPage::buildActions(QVBoxLayout* column) {
   row->addStretch();
   row->addWidget(copy_);
   column->addLayout(row);
-  status_ = new QLabel(this);
   status_->setObjectName(QStringLiteral("status"));
-  status_->setWordWrap(true);
-  status_->setTextFormat(Qt::PlainText);
-  status_->setTextFormat(Qt::PlainText);
-  status_->hide();
   column->addWidget(status_);
   connect(run_, &QPushButton::clicked, this, [this] {
     if (job_ != 0) {
@@ -180,35 +162,16 @@ void SelfTestPage::chooseFolder() {
   dialog->open();
 }
 
-void SelfTestPage::setVideo(const QString& video) {
-  open_ = video;
-  if (!kept_) turnToOpen();
-  updateEnabled();
-  if (video_ == open_ && job_ == 0) return;  // what the last run said stays
-  status_->setText(filmText());
-  status_->setVisible(video_ != open_);
-}
-
-void SelfTestPage::turnToOpen() {
-  kept_ = false;
-  if (video_ == open_) return;
-  video_ = open_;
-  status_->hide();
+void SelfTestPage::showAnother() {
   model_->start({}, 0);
   showSum();
   updateEnabled();
 }
 
-// Which film this is of, where it is not the open one.
-QString SelfTestPage::filmText() const {
-  if (video_ == open_) return {};
-  const QString name = video_.section(QLatin1Char('/'), -1);
-  return job_ != 0 ? tr("%1 is still tested.").arg(name) : tr("This is of %1.").arg(name);
-}
+QString SelfTestPage::runningText(const QString& name) const { return tr("%1 is still tested.").arg(name); }
 
 void SelfTestPage::run() {
-  turnToOpen();
-  kept_ = true;
+  beginWithOpen();
   SelfTestOptions options;
   options.sampling = settings_->sampling();
   options.cache = settings_->cache();
@@ -216,8 +179,6 @@ void SelfTestPage::run() {
   options.depths = depths_->value();
   model_->start(options.lengths_s, options.depths);
   showSum();
-  status_->hide();
-  showShare(progress_, -1.0);
   const auto work = [this, video = video_, folder = folder_->text(),
                      options](const EngineBridge::Call& call) -> Result<SelfTestReport> {
     SelfTestOptions own = options;
@@ -244,8 +205,7 @@ void SelfTestPage::finish(const Result<SelfTestReport>& report) {
   } else if (!report->trained_heads) {
     words = tr("This model has no trained retrieval heads: a search ranks by attention, too.");
   }
-  status_->setText((filmText() + QLatin1Char(' ') + words).trimmed());
-  status_->setVisible(!status_->text().isEmpty());
+  tell(words);
   updateEnabled();
 }
 

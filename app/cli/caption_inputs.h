@@ -56,11 +56,10 @@ Result<std::vector<std::string>> ReadPathList(const std::string& file);
 // that begin with a dot only by a pattern that does), and a match without a known extension counts where the pattern's
 // last part has a dot. `include` and `exclude` are held against the path below the folder given, or the name; a folder
 // that is excluded is not looked into, and `include` also takes extensions that are not known, but for what `caption`
-// writes itself. Of a folder: its files
-// with a known extension and, where `recursive`, those of the folders below; names that begin with a dot are left out,
-// links to files are followed, links to folders are not. Faults: a folder that cannot be read or holds nothing, a
-// pattern without a match, what cannot be looked at, a link that leads nowhere, a folder or a device with the extension
-// of a video.
+// writes itself. Of a folder: its files with a known extension and, where `recursive`, those of the folders below;
+// names that begin with a dot are left out, links to files are followed, links to folders are not. Faults: a folder
+// that cannot be read or holds nothing, a pattern without a match, what cannot be looked at, a link that leads nowhere,
+// a folder or a device with the extension of a video.
 CaptionInputs CollectInputs(const InputQuery& query);
 
 // Whether `key` belongs to part `index` (1..count) of `count`; every key belongs to exactly one.

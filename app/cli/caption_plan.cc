@@ -91,26 +91,25 @@ Result<CaptionPlan> PlanCaptions(const Args& args) {
     folders.push_back(folders[static_cast<size_t>(beside - inputs.begin())]);
     inputs.push_back(neighbour);
   }
+  CaptionPlan plan;
   std::multiset<fs::path> stems;
   std::vector<std::string> sources;
-  std::map<std::string, CaptionRecord> records;
   for (size_t i = 0; i < inputs.size(); ++i) {
     stems.insert(StemPath(inputs[i]));
     sources.push_back(SourceOf(inputs[i], folders[i]));
-    records.try_emplace(folders[i].string(), folders[i], options.shard.index, options.shard.count);
+    plan.records.try_emplace(folders[i].string(), folders[i], options.shard.index, options.shard.count);
   }
   const auto owner = [&](size_t i, const std::string& base) {
     NameOwner all = NameOwner::kNobody;
     for (const CaptionFormat format : CaptionFormats()) {
       const NameOwner one =
-          records.at(folders[i].string()).OwnerOf(OutputName(base, CaptionSuffix(format)), sources[i]);
+          plan.records.at(folders[i].string()).OwnerOf(OutputName(base, CaptionSuffix(format)), sources[i]);
       if (one == NameOwner::kThis) return one;
       if (one == NameOwner::kOther) all = one;
     }
     return all;
   };
   std::vector<OutputBase> bases = PlanOutputBases(inputs, folders, owner);
-  CaptionPlan plan;
   for (size_t i = 0; i < found.inputs.size(); ++i) {
     const CaptionInput& input = found.inputs[i];
     if (!InShard(input.shard_key, options.shard.index, options.shard.count)) continue;
@@ -128,8 +127,8 @@ Result<CaptionPlan> PlanCaptions(const Args& args) {
 CaptionOutputs::CaptionOutputs(const CaptionArgs& args, std::string settings, Terminal* terminal)
     : args_(args), settings_(std::move(settings)), terminal_(terminal) {}
 
-void CaptionOutputs::Prepare(std::span<const CaptionTask> tasks, bool make) {
-  for (const CaptionTask& task : tasks) {
+void CaptionOutputs::Prepare(CaptionPlan* plan, bool make) {
+  for (const CaptionTask& task : plan->tasks) {
     const std::string folder = task.output.folder.string();
     if (records_.contains(folder) || bad_folders_.contains(folder) || !StampFile(task.input).ok()) continue;
     if (make) {
@@ -139,13 +138,13 @@ void CaptionOutputs::Prepare(std::span<const CaptionTask> tasks, bool make) {
       }
       RemoveStaleTemporaries(folder);
     }
-    records_.emplace(folder, std::make_unique<CaptionRecord>(folder, args_.shard.index, args_.shard.count));
+    records_.insert(plan->records.extract(folder));
   }
 }
 
 CaptionRecord* CaptionOutputs::RecordOf(const CaptionTask& task) {
   const auto found = records_.find(task.output.folder.string());
-  return found == records_.end() ? nullptr : found->second.get();
+  return found == records_.end() ? nullptr : &found->second;
 }
 
 void CaptionOutputs::SayEdited(const std::string& path, bool tell) {

@@ -34,7 +34,8 @@ struct CaptionTask {
 struct CaptionPlan {
   std::vector<CaptionTask> tasks;
   std::vector<CaptionFault> faults;
-  std::filesystem::path manifest_folder;  // --out, else the folder given first, else that of the first file
+  std::filesystem::path manifest_folder;         // --out, else the folder given first, else that of the first file
+  std::map<std::string, CaptionRecord> records;  // of each output folder
 };
 
 // The inputs that the arguments name. The names of outputs are settled over all inputs, and all files beside them that
@@ -54,9 +55,9 @@ class CaptionOutputs {
   // Both outlive the object. Outputs made with the same `settings` (any text) from the same input are finished.
   CaptionOutputs(const CaptionArgs& args, std::string settings, Terminal* terminal);
 
-  // Reads the records of all output folders. With `make`, folders are made and proved writable for inputs that are
-  // there: rights and room are found missing now rather than after hours of work.
-  void Prepare(std::span<const CaptionTask> tasks, bool make);
+  // Takes the records of the folders of inputs that are there. With `make`, these folders are made and proved writable:
+  // rights and room are found missing now rather than after hours of work.
+  void Prepare(CaptionPlan* plan, bool make);
 
   // What is to be made for a task; empty where all is finished. What is there already goes into outcome->outputs. An
   // error where the folder cannot be used, or a file of somebody else's is in the way; with `tell`, files that were
@@ -80,7 +81,7 @@ class CaptionOutputs {
   const CaptionArgs& args_;
   const std::string settings_;
   Terminal* const terminal_;
-  std::map<std::string, std::unique_ptr<CaptionRecord>> records_;  // by output folder
+  std::map<std::string, CaptionRecord> records_;  // by output folder
   std::map<std::string, Status> bad_folders_;
 };
 

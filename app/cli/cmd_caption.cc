@@ -119,7 +119,7 @@ Status CaptionRun::Plan() {
   }
   progress_ = std::make_unique<CaptionProgress>(std::move(bytes), context_.args.sampling.fps);
   outputs_ = std::make_unique<CaptionOutputs>(options_, HashText(manifest_.settings.dump()), &context_.terminal);
-  outputs_->Prepare(plan_.tasks, !options_.dry_run);
+  outputs_->Prepare(&plan_, !options_.dry_run);
   Event("start", {{"run", manifest_.run},
                   {"model", ValidUtf8(manifest_.model)},
                   {"shard", manifest_.shard},

@@ -135,15 +135,15 @@ void Attribute(const Session& session, const Candidates& candidates, const Choic
   if (answer->text != kAbsent) answer->evidence = EvidenceOf(session, frames, weights, at);
 }
 
-// Reads the rest of the prompt and writes the answer. `from_layer` is the one that reading->entering enters.
-Status Write(const TextPart& text, const ChatPrompt& prompt, size_t from_layer, PromptReading* reading, LayerHook* hook,
+// Reads the rest of the prompt and writes the answer.
+Status Write(const TextPart& text, const ChatPrompt& prompt, PromptReading* reading, LayerHook* hook,
              const AskOptions& options, Clock::time_point ready, const JobContext& job,
              const std::function<void(std::string_view)>& on_text, ThreadPool* pool, Answer* answer) {
   GenerateOptions generate;
   generate.max_tokens = static_cast<size_t>(options.max_tokens);
   generate.stop = job.stop;
   generate.entering = reading->entering;
-  generate.from_layer = from_layer;
+  generate.from_layer = reading->from_layer;
   if (hook != nullptr) {
     generate.on_first_logits = [&](std::span<const float> logits) {
       answer->in_footage = ShareNotDenied(*text.tokenizer, logits);
@@ -378,8 +378,7 @@ Result<Answer> AnswerFrom(const Session& session, std::string_view question, con
   }
   LV_ASSIGN_OR_RETURN(const auto cross,
                       session.Attend(std::span(&candidates.frames[choice.index], 1), question_time_s, pool));
-  LV_RETURN_IF_ERROR(Write(session.text(), prompt, FirstCrossLayer(session), &reading, cross.get(), options, ready, job,
-                           on_text, pool, &answer));
+  LV_RETURN_IF_ERROR(Write(session.text(), prompt, &reading, cross.get(), options, ready, job, on_text, pool, &answer));
   if (choice.shown.empty()) choice.shown = {answer.in_footage};
   Attribute(session, candidates, choice, options.at, &answer);
   return answer;
@@ -393,7 +392,7 @@ Result<Answer> AnswerPlain(const TextPart& text, std::string_view question, cons
   answer.cache = {options.cache.mode, options.cache.store, std::max(0, options.cache.latent), 0, 0};
   LV_ASSIGN_OR_RETURN(const ChatPrompt prompt, PromptFor(text, question, options, false));
   PromptReading reading;
-  LV_RETURN_IF_ERROR(Write(text, prompt, 0, &reading, nullptr, options, ready, job, on_text, pool, &answer));
+  LV_RETURN_IF_ERROR(Write(text, prompt, &reading, nullptr, options, ready, job, on_text, pool, &answer));
   return answer;
 }
 

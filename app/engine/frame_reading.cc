@@ -46,16 +46,11 @@ double ShareNotDenied(const Tokenizer& tokenizer, std::span<const float> logits)
   return std::clamp(1.0 - denied / all, 0.0, 1.0);
 }
 
-size_t FirstCrossLayer(const Session& session) {
-  return static_cast<size_t>(session.bridge().config.cross_layers.front());
-}
-
 Result<std::vector<float>> ReadWith(const Session& session, const ChatPrompt& prompt,
                                     std::span<const std::unique_ptr<CrossBlocks>> hooks, ForwardCall::Logits logits,
                                     PromptReading* reading, ThreadPool* pool, const std::stop_token& stop) {
   const TextDecoder& decoder = *session.text().decoder;
   const std::span<const int32_t> tokens(prompt.tokens), rest = tokens.subspan(prompt.cross_from);
-  const size_t from_layer = FirstCrossLayer(session);
   if (reading->kv.length() < prompt.cross_from) {
     ForwardCall before;
     before.tokens = tokens.first(prompt.cross_from).subspan(reading->kv.length());
@@ -64,7 +59,8 @@ Result<std::vector<float>> ReadWith(const Session& session, const ChatPrompt& pr
     LV_RETURN_IF_ERROR(decoder.Forward(before, &reading->kv, pool).status());
   }
   if (reading->entering.empty()) {
-    LV_ASSIGN_OR_RETURN(reading->entering, decoder.HiddenStates(rest, from_layer, &reading->kv, pool));
+    reading->from_layer = static_cast<size_t>(session.bridge().config.cross_layers.front());
+    LV_ASSIGN_OR_RETURN(reading->entering, decoder.HiddenStates(rest, reading->from_layer, &reading->kv, pool));
   }
   EachItsOwn hook(hooks);
   std::vector<int32_t> branches;
@@ -79,7 +75,7 @@ Result<std::vector<float>> ReadWith(const Session& session, const ChatPrompt& pr
   call.hook_from = prompt.cross_from;
   call.logits = logits;
   call.entering = entering;
-  call.from_layer = from_layer;
+  call.from_layer = reading->from_layer;
   call.branches = hooks.size();
   call.stop = stop;
   LV_ASSIGN_OR_RETURN(ForwardResult result, decoder.Forward(call, &reading->kv, pool));

@@ -21,13 +21,11 @@ namespace longview {
 // as the bridge was taught ("No, there is no dog.", "Not in this footage.").
 double ShareNotDenied(const Tokenizer& tokenizer, std::span<const float> logits);
 
-// The decoder's layer before which video first acts.
-size_t FirstCrossLayer(const Session& session);
-
 // A prompt as far as it was read without a video, which is done once for all that it is then put to.
 struct PromptReading {
   KvCache kv;                   // a beginning of the prompt, at most all before prompt.cross_from
   std::vector<float> entering;  // then the states in which what follows enters the first cross layer; empty before
+  size_t from_layer = 0;        // that layer
 };
 
 // The logits [hooks.size(), vocabulary] behind the prompt, as each hook alone makes them; none where `logits` is kNone.

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "app/engine/fingerprint.h"
-#include "app/engine/time_format.h"
 #include "core/base/clock.h"
 #include "core/tensor/dtype.h"
 #include "vision/ingest_pipeline.h"
@@ -390,20 +389,6 @@ Result<IndexOutcome> Indexer::EnsureInMemory(const IndexRequest& request, IndexO
   return outcome;
 }
 
-namespace {
-
-// The spans that could not be decoded; the first few of very many.
-std::string SpansText(const std::vector<DamagedSpan>& spans) {
-  constexpr size_t kMost = 100;
-  std::string text;
-  for (size_t i = 0; i < std::min(spans.size(), kMost); ++i) {
-    text += (i > 0 ? ", " : "") + FormatNumber(spans[i].start_s, 3) + " s to " + FormatNumber(spans[i].end_s, 3) + " s";
-  }
-  return spans.size() > kMost ? text + " and more" : text;
-}
-
-}  // namespace
-
 Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, const CacheFileHeader& header,
                                                  std::optional<double> start_after, const JobContext& job,
                                                  const std::function<Status(std::span<const CacheFileFrame>)>& append,
@@ -441,7 +426,11 @@ Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, co
   totals.duration_s = summary.info.duration_s;
   totals.first_time_s = summary.info.first_time_s;
   totals.still = summary.info.still;
-  totals.damage = SpansText(summary.damage.spans);
+  // The first of very many: the closing record has its limit.
+  constexpr size_t kMostSpans = 100;
+  const std::span<const DamagedSpan> spans(summary.damage.spans);
+  totals.damage = SpansText(spans.first(std::min(spans.size(), kMostSpans)));
+  if (spans.size() > kMostSpans) totals.damage += " and more";
   return std::optional<IndexTotals>(totals);
 }
 

@@ -307,6 +307,13 @@
     </message>
 </context>
 <context>
+    <name>longview::ui::FilmPage</name>
+    <message>
+        <source>This is of %1.</source>
+        <translation>这里显示的是 %1。</translation>
+    </message>
+</context>
+<context>
     <name>longview::ui::JobModel</name>
     <message>
         <source>%1: failed</source>
@@ -675,10 +682,6 @@
     <message>
         <source>%1 is still measured.</source>
         <translation>仍在测量 %1。</translation>
-    </message>
-    <message>
-        <source>This is of %1.</source>
-        <translation>这里显示的是 %1。</translation>
     </message>
 </context>
 <context>
@@ -1056,10 +1059,6 @@
     <message>
         <source>%1 is still tested.</source>
         <translation>仍在测试 %1。</translation>
-    </message>
-    <message>
-        <source>This is of %1.</source>
-        <translation>这里显示的是 %1。</translation>
     </message>
 </context>
 <context>

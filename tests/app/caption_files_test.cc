@@ -345,10 +345,10 @@ std::string WriteSidecars(const fs::path& folder, const std::string& out) {
   args.caption.out = out;
   args.caption.formats = {CaptionFormat::kXmp};
   Terminal terminal;
-  const auto plan = PlanCaptions(args);
+  auto plan = PlanCaptions(args);
   if (!plan.ok()) return plan.status().message();
   CaptionOutputs outputs(args.caption, "settings", &terminal);
-  outputs.Prepare(plan->tasks, true);
+  outputs.Prepare(&*plan, true);
   std::string faults;
   for (const CaptionTask& task : plan->tasks) {
     CaptionOutcome outcome;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 
+#include "tests/attention/decoder_calls.h"
 #include "tests/attention/tiny_decoder.h"
 #include "tests/support/compare.h"
 #include "tests/support/temp_folder.h"
@@ -20,33 +21,6 @@ std::shared_ptr<const TextDecoder> Load(const TinyDecoder& tiny, WeightStore sto
   auto decoder = TextDecoder::Load(folder.Write("tiny.gguf", tiny.file.Bytes()), store);
   EXPECT_TRUE(decoder.ok()) << decoder.status().message();
   return decoder.ok() ? *decoder : nullptr;
-}
-
-std::vector<int32_t> SomeTokens(size_t count) {
-  std::vector<int32_t> tokens(count);
-  for (size_t i = 0; i < count; ++i) tokens[i] = static_cast<int32_t>((i * i * 7 + 3 * i + 11) % 300);
-  return tokens;
-}
-
-// Adds a constant to what it is given and notes the calls.
-class AddingHook : public LayerHook {
- public:
-  explicit AddingHook(float value, int fail_at = -1) : value_(value), fail_at_(fail_at) {}
-  Status BeforeLayer(int layer, float* h, size_t rows, size_t width) override {
-    calls.emplace_back(layer, rows);
-    if (layer == fail_at_) return ResourceError("the hook gave up");
-    for (size_t i = 0; i < rows * width; ++i) h[i] += value_;
-    return Status::Ok();
-  }
-  std::vector<std::pair<int, size_t>> calls;
-
- private:
-  float value_;
-  int fail_at_;
-};
-
-ForwardCall AllLogits(std::span<const int32_t> tokens) {
-  return {.tokens = tokens, .logits = ForwardCall::Logits::kAll};
 }
 
 TEST(TextDecoderTest, MatchesPlainArithmetic) {

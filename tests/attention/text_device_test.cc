@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attention/decoder/gpu_decoder.h"
+#include "tests/attention/decoder_calls.h"
 #include "tests/attention/tiny_decoder.h"
 #include "tests/support/compare.h"
 #include "tests/support/test_net.h"
@@ -19,12 +20,6 @@ namespace longview::test {
 namespace {
 
 constexpr size_t kVocabulary = 300;
-
-std::vector<int32_t> SomeTokens(size_t count) {
-  std::vector<int32_t> tokens(count);
-  for (size_t i = 0; i < count; ++i) tokens[i] = static_cast<int32_t>((i * i * 7 + 3 * i + 11) % kVocabulary);
-  return tokens;
-}
 
 TextDecoderConfig ConfigOf(const TinyDecoder& tiny) {
   TextDecoderConfig c;
@@ -84,27 +79,6 @@ TextSource SourceOf(const TinyDecoder& tiny, const RopeTable& rope) {
   return source;
 }
 
-// Adds a constant before the layers that it acts at, and notes the calls.
-class AddingHook : public LayerHook {
- public:
-  AddingHook(float value, std::vector<int> layers, int fail_at = -1)
-      : value_(value), layers_(std::move(layers)), fail_at_(fail_at) {}
-  bool ActsBefore(int layer) const override { return std::count(layers_.begin(), layers_.end(), layer) != 0; }
-  Status BeforeLayer(int layer, float* h, size_t rows, size_t width) override {
-    if (!ActsBefore(layer)) return Status::Ok();
-    calls.emplace_back(layer, rows);
-    if (layer == fail_at_) return ResourceError("the hook gave up");
-    for (size_t i = 0; i < rows * width; ++i) h[i] += value_;
-    return Status::Ok();
-  }
-  std::vector<std::pair<int, size_t>> calls;
-
- private:
-  float value_;
-  std::vector<int> layers_;
-  int fail_at_;
-};
-
 class TextDevice : public NetDevice {
  protected:
   std::unique_ptr<GpuDecoder> Make(const TinyDecoder& tiny) {
@@ -118,9 +92,6 @@ class TextDevice : public NetDevice {
     auto result = decoder->Run(call, end_layer, cache);
     EXPECT_TRUE(result.ok()) << result.status().message();
     return result.ok() ? *std::move(result) : ForwardResult();
-  }
-  static ForwardCall AllLogits(std::span<const int32_t> tokens) {
-    return {.tokens = tokens, .logits = ForwardCall::Logits::kAll};
   }
 };
 
@@ -200,7 +171,7 @@ TEST_F(TextDevice, TheHookActsOnItsRowsAtItsLayers) {
   const std::vector<int32_t> tokens = SomeTokens(20);
   KvCache plain_cache, cache;
   const ForwardResult plain = Run(decoder.get(), AllLogits(tokens), &plain_cache);
-  AddingHook hook(0.5f, {0, 2});
+  AddingHook hook(0.5f, -1, {0, 2});
   ForwardCall call = AllLogits(std::span(tokens).first(15));
   call.hook = &hook;
   call.hook_from = 12;
@@ -225,7 +196,7 @@ TEST_F(TextDevice, CapturesAndGoesOnFromWhatEnteredALayer) {
   const std::vector<int32_t> tokens = SomeTokens(12);
   KvCache cache;
   Run(decoder.get(), {.tokens = std::span(tokens).first(10)}, &cache);
-  AddingHook hook(0.5f, {1});
+  AddingHook hook(0.5f, -1, {1});
   ForwardCall call{.tokens = std::span(tokens).subspan(10), .hook = &hook, .capture_layer = 1};
   const ForwardResult whole = Run(decoder.get(), call, &cache);
   ASSERT_EQ(whole.captured.size(), 2u * 32) << "before the hook acts on it";
@@ -275,7 +246,7 @@ TEST_F(TextDevice, FailuresLeaveTheCacheAsItWas) {
   const std::vector<int32_t> tokens = SomeTokens(300);
   KvCache cache;
   Run(decoder.get(), {.tokens = std::span(tokens).first(10)}, &cache);
-  AddingHook hook(0.0f, {0, 1}, /*fail_at=*/1);
+  AddingHook hook(0.0f, /*fail_at=*/1, {0, 1});
   EXPECT_EQ(decoder->Run({.tokens = tokens, .hook = &hook, .hook_from = 290}, 3, &cache).status().code(),
             StatusCode::kResource);
   EXPECT_EQ(cache.length(), 10u);

@@ -279,12 +279,22 @@ TEST_F(CliCommands, OutputsReplaceNothingButFiles) {
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_NE(refused.err.find("no regular file"), std::string::npos) << refused.err;
   EXPECT_TRUE(fs::is_fifo(pipe));
+  // A person's own file stays, also behind a link; an earlier merge is replaced, and the link to it stays one.
+  const fs::path real = folder_ / "real.json", link = folder_ / "link.json";
   folder_.Write("real.json", "old");
-  fs::create_symlink("real.json", folder_ / "link.json");
-  EXPECT_EQ(
-      Run({"manifest", "merge", (folder_ / "made").string(), "--out", (folder_ / "link.json").string()}).exit_code, 0);
-  EXPECT_TRUE(fs::is_symlink(folder_ / "link.json"));
-  EXPECT_NE(Read(folder_ / "real.json").find("longview-manifest"), std::string::npos);
+  fs::create_symlink("real.json", link);
+  const auto merge_to = [&](const fs::path& out) {
+    return Run({"manifest", "merge", (folder_ / "made").string(), "--out", out.string()}).exit_code;
+  };
+  EXPECT_EQ(merge_to(link), 3);
+  EXPECT_EQ(Read(real), "old");
+  fs::remove(real);
+  ASSERT_EQ(merge_to(real), 0);
+  const std::string first = Read(real);
+  EXPECT_NE(first.find("longview-manifest"), std::string::npos);
+  EXPECT_EQ(merge_to(link), 0);
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(Read(real), first);
 }
 
 TEST_F(CliCommands, ManifestsThatAreNoneAreRefused) {

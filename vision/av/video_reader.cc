@@ -466,10 +466,7 @@ DamageReport Reader::Damage() const {
   DamageReport report;
   report.spans = damage_.spans();
   report.shortened = demuxer_->file().shortened();
-  for (const DamagedSpan& span : report.spans) {
-    report.message += (report.message.empty() ? path_ + ": could not be decoded: " : ", ") + Seconds(span.start_s) +
-                      " s to " + Seconds(span.end_s) + " s";
-  }
+  if (!report.spans.empty()) report.message = path_ + ": could not be decoded: " + SpansText(report.spans);
   if (report.shortened) {
     report.message +=
         (report.message.empty() ? path_ + ": " : "; ") + std::string("the file became shorter while it was read");
@@ -479,6 +476,14 @@ DamageReport Reader::Damage() const {
 
 }  // namespace
 }  // namespace av
+
+std::string SpansText(std::span<const DamagedSpan> spans) {
+  std::string text;
+  for (const DamagedSpan& span : spans) {
+    text += (text.empty() ? "" : ", ") + av::Seconds(span.start_s) + " s to " + av::Seconds(span.end_s) + " s";
+  }
+  return text;
+}
 
 Result<std::unique_ptr<VideoReader>> VideoReader::Open(const std::string& path, const ReaderOptions& options,
                                                        std::stop_token stop) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -68,6 +69,9 @@ struct DamagedSpan {
   double start_s = 0.0;
   double end_s = 0.0;
 };
+
+// "1.00 s to 2.00 s, 9.00 s to 9.50 s".
+std::string SpansText(std::span<const DamagedSpan> spans);
 
 // What went wrong so far without ending the reading.
 struct DamageReport {
