@@ -25,8 +25,9 @@ namespace {
 
 constexpr int kRowAlignment = 64;  // render.h: rows so aligned are drawn fastest
 
-// Number the observed properties, to tell their events apart, then those that are asked for, and the moves.
-enum Property : uint64_t { kPosition = 1, kDuration, kPause, kSpeed, kVolume, kMute, kFormat, kRate, kLanded, kMove };
+// Number the observed properties, to tell their events apart, then those that are asked for, and the moves. Where the
+// n-th move landed is asked for as kLanded + n.
+enum Property : uint64_t { kPosition = 1, kDuration, kPause, kSpeed, kVolume, kMute, kFormat, kRate, kMove, kLanded };
 
 constexpr int kPictureWait_ms = 100;  // a picture is drawn about when its seek ends
 
@@ -219,7 +220,7 @@ void MpvPlayer::open(const QString& path, double start_s, double end_s) {
   move_ = Move::kSeek;
   aim_ = std::max(0.0, start_s);
   seeking_ = true;
-  begun_ = true;
+  begun_ = false;
   ++moves_;
   pictures_before_ = impl_->pictures;
   command({"set", "hr-seek-demuxer-offset", "0"});
@@ -284,14 +285,13 @@ void MpvPlayer::sendMove() {
 void MpvPlayer::askWhereItLanded() {
   mpv_get_property_async(impl_->mpv, kFormat, "file-format", MPV_FORMAT_STRING);
   mpv_get_property_async(impl_->mpv, kRate, "container-fps", MPV_FORMAT_DOUBLE);
-  mpv_get_property_async(impl_->mpv, kLanded, "time-pos", MPV_FORMAT_DOUBLE);
+  mpv_get_property_async(impl_->mpv, kLanded + moves_, "time-pos", MPV_FORMAT_DOUBLE);
 }
 
 // In formats without an index libmpv may begin to read behind the keyframe that it needs, and shows the next one, or in
 // the last part of a film nothing. Then it begins earlier, further back each time, and does so for the rest of the
 // film.
 void MpvPlayer::landed(double time_s, bool waited) {
-  if (unanswered_ > 0 || !begun_) return;  // of a move that another has overtaken
   const bool drawn = impl_->pictures != pictures_before_;
   if (loose_ && !drawn && !waited) {
     QTimer::singleShot(kPictureWait_ms, this, [this, time_s, number = moves_] {
@@ -355,15 +355,16 @@ void MpvPlayer::drainEvents() {
     if (event->event_id == MPV_EVENT_NONE) return;
     if (event->event_id == MPV_EVENT_FILE_LOADED) {
       open_ = true;
+      begun_ = true;
       emit loaded();
     } else if (event->event_id == MPV_EVENT_COMMAND_REPLY && event->reply_userdata == kMove) {
       --unanswered_;
       if (event->error < 0) seeking_ = false;  // nothing will land
     } else if (event->event_id == MPV_EVENT_SEEK) {
       pictures_before_ = impl_->pictures;
-      begun_ = true;
+      begun_ = unanswered_ == 0;  // else it is of a move that another has overtaken
     } else if (event->event_id == MPV_EVENT_PLAYBACK_RESTART) {
-      if (seeking_) askWhereItLanded();
+      if (seeking_ && begun_ && unanswered_ == 0) askWhereItLanded();
     } else if (event->event_id == MPV_EVENT_END_FILE) {
       const auto* end = static_cast<const mpv_event_end_file*>(event->data);
       if (end->reason == MPV_END_FILE_REASON_ERROR) {
@@ -392,8 +393,9 @@ void MpvPlayer::takeProperty(uint64_t which, const mpv_event_property& property)
     loose_ = !sparse_ && (format == "mpegts" || format == "mpeg");
     return;
   }
+  const bool has_landed = which == kLanded + moves_;
   if (property.format != MPV_FORMAT_DOUBLE) {
-    if (which == kLanded) landed(position_, false);  // there is no place, in a film without pictures
+    if (has_landed) landed(position_, false);  // there is no place, in a film without pictures
     return;
   }
   const double value = *static_cast<const double*>(property.data);
@@ -410,7 +412,7 @@ void MpvPlayer::takeProperty(uint64_t which, const mpv_event_property& property)
     volume_ = static_cast<int>(std::lround(value));
   } else if (which == kRate) {
     picture_s_ = 1.0 / std::clamp(value, 1.0, 240.0);
-  } else if (which == kLanded) {
+  } else if (has_landed) {
     landed(value, false);
   }
 }

@@ -84,7 +84,7 @@ class MpvPlayer : public QObject {
   double landed_ = 0.0;      // where the latest move came to
   int unanswered_ = 0;       // moves that libmpv has not taken up yet
   bool begun_ = false;       // libmpv has begun to seek since the latest
-  int moves_ = 0;            // how many there were
+  uint64_t moves_ = 0;       // how many there were
   bool loose_ = false;       // the format has no index of keyframes: libmpv may come too late
   bool sparse_ = false;      // it was found not to be libmpv's fault
   double behind_ = 0.0;      // how far before its aim libmpv begins to read

@@ -68,6 +68,23 @@ TEST_F(UiWindowPlayer, StepsLeadBackWhereTheFilmIsLongerThanToldToo) {
   }
 }
 
+// Where one seek ends while the next begins, the place that the first came to is not taken for that of the next: in
+// this format the player would leave the picture of a keyframe behind it.
+TEST_F(UiWindowPlayer, ASeekThatOvertakesAnotherIsExactToo) {
+  const std::filesystem::path film = folder_ / "film.ts";
+  makeShades(film, true, "libx264");
+  open(film, 17.0);
+  ASSERT_TRUE(shows(17.0)) << shown();
+  for (int i = 0; i < 40; ++i) {
+    player_.seek(2.0);
+    ASSERT_TRUE(shows(2.0)) << i << ": " << shown();
+    waitFor([] { return false; }, 0.002 * (i % 4));
+    player_.seek(39.0);
+    ASSERT_TRUE(shows(39.0)) << i << ": " << shown();
+    ASSERT_TRUE(isAt(39.0)) << i << ": " << player_.position();
+  }
+}
+
 struct Kind {
   std::string name;
   bool sound;
