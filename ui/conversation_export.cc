@@ -79,6 +79,7 @@ QByteArray toMarkdown(const std::vector<Turn>& turns) {
     text += QStringLiteral("\n%1\n").arg(escaped(body));
     if (turn.state == Turn::State::kStopped)
       text += QStringLiteral("\n*%1*\n").arg(QCoreApplication::translate("longview::ui", "(stopped)"));
+    if (!turn.answer.left_out.empty()) text += QStringLiteral("\n%1\n").arg(escaped(leftOutText(turn.answer.left_out)));
     const std::vector<Evidence> moments = momentsOf(turn);
     if (moments.empty()) continue;
     text += QStringLiteral("\n%1\n\n").arg(QCoreApplication::translate("longview::ui", "From these moments:"));

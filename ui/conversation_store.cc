@@ -47,6 +47,22 @@ std::vector<Evidence> toSpans(const QJsonValue& value) {
   return moments;
 }
 
+QJsonArray names(const std::vector<LeftOut>& videos) {
+  QJsonArray all;
+  for (const LeftOut& video : videos) all << QJsonObject{{"video", toText(video.video)}, {"gone", video.gone}};
+  return all;
+}
+
+std::vector<LeftOut> toLeftOut(const QJsonValue& value) {
+  std::vector<LeftOut> videos;
+  for (const auto& item : value.toArray()) {
+    LeftOut& one = videos.emplace_back();
+    one.video = item.toObject()["video"].toString().toStdString();
+    one.gone = item.toObject()["gone"].toBool();
+  }
+  return videos;
+}
+
 // The frames with most weight, in their own order.
 std::vector<Evidence> heaviest(std::vector<Evidence> looked) {
   if (looked.size() <= kKeptFrames) return looked;
@@ -89,6 +105,7 @@ QJsonObject toObject(const Turn& turn) {
                      {"failure", turn.failure},
                      {"evidence", spans(turn.answer.evidence)},
                      {"looked", spans(heaviest(turn.answer.looked))},
+                     {"left_out", names(turn.answer.left_out)},
                      {"read_until", turn.answer.read_until_s},
                      {"total_s", turn.answer.time.total_s},
                      {"mode", toText(turn.answer.cache.mode)},
@@ -123,6 +140,7 @@ Turn toTurn(const QJsonObject& value) {
   turn.answer.text = turn.text.toStdString();
   turn.answer.evidence = toSpans(value["evidence"]);
   turn.answer.looked = toSpans(value["looked"]);
+  turn.answer.left_out = toLeftOut(value["left_out"]);
   turn.answer.read_until_s = value["read_until"].toDouble();
   turn.answer.time.total_s = value["total_s"].toDouble();
   turn.answer.cache.mode = value["mode"].toString().toStdString();

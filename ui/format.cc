@@ -7,9 +7,7 @@
 #include <QTextDocument>
 #include <QUrlQuery>
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <system_error>
 
 #include "app/engine/paths.h"
 #include "app/engine/time_format.h"
@@ -20,9 +18,6 @@ namespace {
 
 // More are counted.
 constexpr int kNamesShown = 8;
-// A full disk comes as a failed write; the reason stands in the engine's words.
-constexpr int kNoSpace[] = {ENOSPC, EDQUOT};
-
 QString headline(StatusCode code) {
   switch (code) {
     case StatusCode::kOk:
@@ -47,6 +42,46 @@ QString headline(StatusCode code) {
       return QCoreApplication::translate("longview::ui", "Longview made a mistake. Please report it with these words:");
   }
   return {};
+}
+
+// What people meet often, with the name of the file and what to do; empty for all else.
+QString knownFailure(const Status& status) {
+  const QString name = upright(toText(std::filesystem::path(status.file()).filename()));
+  if (name.isEmpty()) return {};
+  switch (status.reason()) {
+    case StatusReason::kNoSuchFile:
+      return QCoreApplication::translate("longview::ui",
+                                         "%1 is not there. It may have been moved, or its disk is not connected.")
+          .arg(name);
+    case StatusReason::kNoRight:
+      return QCoreApplication::translate(
+                 "longview::ui", "You have no right to use %1 there. Change its rights or choose another folder.")
+          .arg(name);
+    case StatusReason::kDiskFull:
+      return QCoreApplication::translate("longview::ui", "The disk is too full to write %1. Make room and try again.")
+          .arg(name);
+    case StatusReason::kEmptyFile:
+      return QCoreApplication::translate("longview::ui", "%1 is empty. It may not be copied yet.").arg(name);
+    case StatusReason::kNoVideo:
+      return QCoreApplication::translate("longview::ui", "There is no video in %1.").arg(name);
+    case StatusReason::kNoDecoder:
+      return QCoreApplication::translate(
+                 "longview::ui",
+                 "The video in %1 is of a kind that cannot be read here. Convert it, to MP4 for example.")
+          .arg(name);
+    case StatusReason::kNotReadYet:
+      return QCoreApplication::translate("longview::ui", "Nothing of %1 was read yet. Ask again in a while.").arg(name);
+    case StatusReason::kModelPart:
+      return QCoreApplication::translate(
+                 "longview::ui",
+                 "A part of the model is missing or damaged: %1. Choose Settings › Model › Bring missing parts.")
+          .arg(name);
+    case StatusReason::kOther:
+      break;
+  }
+  return status.code() == StatusCode::kDamaged
+             ? QCoreApplication::translate("longview::ui", "%1 is damaged or is not what its name says.").arg(name)
+             : QString();
 }
 
 }  // namespace
@@ -151,10 +186,9 @@ QString failureText(const Status& status) {
   if (status.code() == StatusCode::kCancelled || words.isEmpty()) return headline(status.code());
   words.replace(QLatin1String(kHowToGetParts.data(), static_cast<qsizetype>(kHowToGetParts.size())),
                 QCoreApplication::translate("longview::ui", "choose Settings › Model › Bring missing parts"));
-  const bool full = std::any_of(std::begin(kNoSpace), std::end(kNoSpace), [&](int error) {
-    return words.contains(QString::fromStdString(std::generic_category().message(error)));
-  });
-  return headline(full ? StatusCode::kResource : status.code()) + QLatin1Char(' ') + words;
+  const QString known = knownFailure(status);
+  return (known.isEmpty() ? headline(status.code()) : known) + QLatin1Char('\n') +
+         QCoreApplication::translate("longview::ui", "Details: %1").arg(words);
 }
 
 }  // namespace longview::ui

@@ -51,8 +51,8 @@ QString linkTimes(const QString& text, const QString& video);
 // Which videos an answer did without, and why, by their names.
 QString leftOutText(const std::vector<LeftOut>& videos);
 
-// One sentence in the window's language on what kind of failure it is, then the engine's own words, which name the file
-// and what to do.
+// What failed in the window's language, with the file's name where the engine tells it; on the next line, as details,
+// the engine's own words.
 QString failureText(const Status& status);
 
 }  // namespace longview::ui

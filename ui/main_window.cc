@@ -276,7 +276,7 @@ void MainWindow::shareVideos() {
 void MainWindow::tellLeftOut(const std::vector<LeftOut>& videos) {
   for (const LeftOut& video : videos) {
     if (video.gone) {
-      library_->setState(toText(std::filesystem::path(video.video)), ReadState::kFailed, toText(video.why));
+      library_->setState(toText(std::filesystem::path(video.video)), ReadState::kFailed, failureText(video.why));
     }
   }
   if (!videos.empty()) showMessage(leftOutText(videos));

@@ -55,6 +55,8 @@ QToolButton* action(QWidget* parent, const QString& icon, const QString& text) {
   return button;
 }
 
+QString asHtml(const QString& plain) { return plain.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>")); }
+
 }  // namespace
 
 TurnWidget::TurnWidget(ThumbnailStore* thumbnails, QWidget* parent)
@@ -109,7 +111,7 @@ void TurnWidget::show(const Turn& turn) {
   const QString video = turn.videos.isEmpty() ? QString() : turn.videos.front();
   QString html = linkTimes(turn.text, video);
   if (turn.state == Turn::State::kFailed) {
-    html = QStringLiteral("<b>%1</b> %2").arg(tr("No answer:").toHtmlEscaped(), turn.failure.toHtmlEscaped());
+    html = QStringLiteral("<b>%1</b> %2").arg(tr("No answer:").toHtmlEscaped(), asHtml(turn.failure));
   } else if (turn.state == Turn::State::kStopped) {
     html += QStringLiteral(" <i>%1</i>").arg(tr("(stopped)").toHtmlEscaped());
   } else if (turn.running() && turn.text.isEmpty()) {
@@ -136,6 +138,7 @@ QString TurnWidget::note(const Turn& turn) {
     const int decimals = spanDecimals(turn.range->start, turn.range->end);
     parts << tr("asked about %1 – %2").arg(timeText(turn.range->start, decimals), timeText(turn.range->end, decimals));
   }
+  if (!turn.answer.left_out.empty()) parts << leftOutText(turn.answer.left_out);
   const double read = turn.answer.read_until_s;
   if (turn.duration_s > 0.0 && read < turn.duration_s - 1.0) {
     parts << tr("only the first %1 of %2 were read so far").arg(timeText(read), timeText(turn.duration_s));

@@ -74,7 +74,8 @@ bool EndsWith(std::string_view path, std::string_view extension) {
 }
 
 Status SystemError(const std::string& path, const char* what) {
-  return IoError(path + ": " + what + ": " + std::generic_category().message(errno));
+  const int error = errno;
+  return IoError(path + ": " + what + ": " + std::generic_category().message(error)).About(path, ReasonOfErrno(error));
 }
 
 }  // namespace

@@ -301,7 +301,9 @@ Result<std::vector<FramePicture>> Engine::Thumbnails(const fs::path& video, cons
                                                      const std::vector<double>& times_s, const JobContext& job) {
   LV_ASSIGN_OR_RETURN(const auto index, impl_->indexer.Find(video, sampling, job));
   std::vector<FramePicture> thumbnails;
-  if (index->frames() == 0) return NotFound(video.string() + ": nothing of it was read yet");
+  if (index->frames() == 0) {
+    return NotFound(video.string() + ": nothing of it was read yet").About(video.string(), StatusReason::kNotReadYet);
+  }
   for (const double time : times_s) {
     size_t low = 0;  // the last frame with start <= time, or the first
     for (size_t high = index->frames(); high - low > 1;) {

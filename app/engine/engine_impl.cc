@@ -108,7 +108,7 @@ Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& 
     if (stamp.ok()) {
       usable.push_back(video);
     } else {
-      loaded.left_out.push_back({video.string(), stamp.message(), true});
+      loaded.left_out.push_back({video.string(), stamp, true});
     }
   }
   const auto tell = [&](Stage stage, const std::string& video) {
@@ -132,7 +132,7 @@ Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& 
     Result<IndexOutcome> outcome = find(video);
     if (!outcome.ok()) {
       if (unread != Unread::kLeaveOut || outcome.status().code() == StatusCode::kCancelled) return outcome.status();
-      loaded.left_out.push_back({video.string(), outcome.status().message(), false});
+      loaded.left_out.push_back({video.string(), outcome.status(), false});
       continue;
     }
     loaded.index_s += outcome->report.seconds;
@@ -140,7 +140,10 @@ Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& 
     names.push_back(outcome->key.FileName());
     session_videos.push_back({video.string(), std::move(outcome->index)});
   }
-  if (session_videos.empty()) return NotFound("none of these videos can be used: " + loaded.left_out.front().why);
+  if (session_videos.empty()) {
+    const Status& first = loaded.left_out.front().why;
+    return NotFound("none of these videos can be used: " + first.message()).About(first.file(), first.reason());
+  }
   loaded.ready = Clock::now();
   tell(Stage::kLoadCache, "");
   LV_ASSIGN_OR_RETURN(loaded.session, Load(std::move(session_videos), names, sampling, cache, rows, job));

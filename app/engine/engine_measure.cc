@@ -81,7 +81,9 @@ Result<CompareReport> Engine::Compare(const fs::path& video, const CompareOption
 Result<std::vector<CompareRow>> Engine::PredictCompare(const fs::path& video, const CompareOptions& options,
                                                        const JobContext& job) {
   LV_ASSIGN_OR_RETURN(const auto index, impl_->indexer.Find(video, options.sampling, job));
-  if (index->frames() == 0) return NotFound(video.string() + ": nothing of it was read yet");
+  if (index->frames() == 0) {
+    return NotFound(video.string() + ": nothing of it was read yet").About(video.string(), StatusReason::kNotReadYet);
+  }
   Session::Parts parts;
   LV_ASSIGN_OR_RETURN(parts.bridge, impl_->model.Bridge(job));
   return PredictModes(parts, {video.string(), index}, options, job);

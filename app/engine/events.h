@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/engine/caption_events.h"
+#include "core/base/status.h"
 #include "vision/picture.h"  // Picture: RGB, 8 bits, upright, square pixels, with its own time
 
 namespace longview {
@@ -42,7 +43,7 @@ struct AskTimes {
 // A video that a call did without (Unread::kLeaveOut).
 struct LeftOut {
   std::string video;
-  std::string why;    // one sentence that names the video
+  Status why;         // its message names the video
   bool gone = false;  // its file cannot be used; else nothing of it was read yet
 };
 

@@ -45,14 +45,18 @@ std::string Hex(std::span<const unsigned char> bytes) {
 }
 
 Status Refused(const std::filesystem::path& path, const char* what, int error) {
-  const std::string message = path.string() + ": " + what + ": " + std::strerror(error);
-  return error == ENOENT || error == ENOTDIR ? NotFound(path.string() + ": no such file") : IoError(message);
+  const StatusReason reason = ReasonOfErrno(error);
+  Status status = reason == StatusReason::kNoSuchFile
+                      ? NotFound(path.string() + ": no such file")
+                      : IoError(path.string() + ": " + what + ": " + std::strerror(error));
+  return std::move(status).About(path.string(), reason);
 }
 
 Result<FileStamp> StampOf(const std::filesystem::path& path, const struct stat& info) {
   if (S_ISDIR(info.st_mode)) return InvalidArgument(path.string() + ": is a folder, not a file");
   if (!S_ISREG(info.st_mode)) return InvalidArgument(path.string() + ": is not a regular file");
-  if (info.st_size <= 0) return Damaged(path.string() + ": the file is empty");
+  if (info.st_size <= 0)
+    return Damaged(path.string() + ": the file is empty").About(path.string(), StatusReason::kEmptyFile);
   FileStamp stamp;
   stamp.bytes = static_cast<uint64_t>(info.st_size);
   stamp.mtime_ns = static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
@@ -71,7 +75,7 @@ Status ReadRange(int fd, const std::filesystem::path& path, uint64_t offset, uin
       if (errno == EINTR) continue;
       return Refused(path, "cannot be read", errno);
     }
-    if (got == 0) return Damaged(path.string() + ": became shorter while it was read");
+    if (got == 0) return Damaged(path.string() + ": became shorter while it was read").About(path.string());
     sink(std::span(buffer->data(), static_cast<size_t>(got)));
     offset += static_cast<uint64_t>(got);
     length -= static_cast<uint64_t>(got);

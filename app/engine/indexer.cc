@@ -333,7 +333,10 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
       outcome.report.rebuilt = true;
     }
   }
-  if (request.unread == Unread::kLeaveOut) return NotFound(request.video.string() + ": nothing of it was read yet");
+  if (request.unread == Unread::kLeaveOut) {
+    return NotFound(request.video.string() + ": nothing of it was read yet")
+        .About(request.video.string(), StatusReason::kNotReadYet);
+  }
   std::error_code error;
   fs::create_directories(parts_.folder, error);
   if (error) return IoError(parts_.folder.string() + ": the library folder cannot be made: " + error.message());
@@ -353,7 +356,8 @@ Result<IndexOutcome> Indexer::EnsureOnDisk(const IndexRequest& request, IndexOut
     if (writer->frames() == 0) {
       // An index without a picture helps nobody, and the library would list it without a name.
       fs::remove(file, error);
-      if (totals.ok()) return Damaged(request.video.string() + ": no picture of it could be read");
+      if (totals.ok())
+        return Damaged(request.video.string() + ": no picture of it could be read").About(request.video.string());
     }
     LV_RETURN_IF_ERROR(totals.status());
     const Status same = CheckUnchanged(request.video, outcome.stamp);
@@ -381,7 +385,8 @@ Result<IndexOutcome> Indexer::EnsureInMemory(const IndexRequest& request, IndexO
       Read(
           request, header, std::nullopt, job,
           [&](std::span<const CacheFileFrame> chunk) { return frames->Append(chunk); }, [] { return false; }));
-  if (frames->frames() == 0) return Damaged(request.video.string() + ": no picture of it could be read");
+  if (frames->frames() == 0)
+    return Damaged(request.video.string() + ": no picture of it could be read").About(request.video.string());
   LV_RETURN_IF_ERROR(CheckUnchanged(request.video, outcome.stamp));
   outcome.index = VideoIndex::FromMemory(std::move(frames), *totals);
   outcome.report.index = InfoOf(*outcome.index, {}, SamplingText(request.sampling));

@@ -207,7 +207,8 @@ Status Model::RequirePart(const std::string& name, const ModelConfig& config, co
   if (job.stop.stop_requested()) return Cancelled();
   if (status.state == PartState::kOk) return Status::Ok();
   const std::string message = "the model part '" + name + "': " + status.detail;
-  return status.state == PartState::kMissing ? NotFound(message) : Damaged(message);
+  return (status.state == PartState::kMissing ? NotFound(message) : Damaged(message))
+      .About(status.path.string(), StatusReason::kModelPart);
 }
 
 Result<std::shared_ptr<const VitEncoder>> Model::Vit(const JobContext& job) {

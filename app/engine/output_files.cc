@@ -34,7 +34,8 @@ Status WriteError(const fs::path& path, int error) {
   std::string hint;
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) hint = "; make room or choose another folder";
   if (error == EACCES || error == EROFS || error == EPERM) hint = "; choose another folder";
-  return IoError(path.string() + ": cannot be written: " + Reason(error) + hint);
+  return IoError(path.string() + ": cannot be written: " + Reason(error) + hint)
+      .About(path.string(), ReasonOfErrno(error));
 }
 
 // A file descriptor that is closed once.

@@ -44,7 +44,7 @@ Status SqlDatabase::Failure(int code) const {
     case SQLITE_LOCKED:
       return ResourceError(path_ + ": another program holds it; try again");
     case SQLITE_FULL:
-      return IoError(path_ + ": the disk is full");
+      return IoError(path_ + ": the disk is full").About(path_, StatusReason::kDiskFull);
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:

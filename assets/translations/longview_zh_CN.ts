@@ -95,6 +95,46 @@
         <source>choose Settings › Model › Bring missing parts</source>
         <translation>请选择“设置 › 模型 › 获取缺少的部件”</translation>
     </message>
+    <message>
+        <source>%1 is not there. It may have been moved, or its disk is not connected.</source>
+        <translation>%1 不在那里。它可能已被移走，或者所在的磁盘没有连接。</translation>
+    </message>
+    <message>
+        <source>You have no right to use %1 there. Change its rights or choose another folder.</source>
+        <translation>您没有权限在那里使用 %1。请更改其权限，或选择另一个文件夹。</translation>
+    </message>
+    <message>
+        <source>The disk is too full to write %1. Make room and try again.</source>
+        <translation>磁盘空间不足，无法写入 %1。请腾出空间后重试。</translation>
+    </message>
+    <message>
+        <source>%1 is empty. It may not be copied yet.</source>
+        <translation>%1 是空的。它可能还没有复制完。</translation>
+    </message>
+    <message>
+        <source>There is no video in %1.</source>
+        <translation>%1 中没有视频。</translation>
+    </message>
+    <message>
+        <source>The video in %1 is of a kind that cannot be read here. Convert it, to MP4 for example.</source>
+        <translation>%1 中的视频格式无法在此读取。请先转换格式，例如转为 MP4。</translation>
+    </message>
+    <message>
+        <source>Nothing of %1 was read yet. Ask again in a while.</source>
+        <translation>尚未读取 %1 的任何内容。请稍后再问。</translation>
+    </message>
+    <message>
+        <source>A part of the model is missing or damaged: %1. Choose Settings › Model › Bring missing parts.</source>
+        <translation>模型的一个部件缺失或已损坏：%1。请选择“设置 › 模型 › 获取缺少的部件”。</translation>
+    </message>
+    <message>
+        <source>%1 is damaged or is not what its name says.</source>
+        <translation>%1 已损坏，或与其名称不符。</translation>
+    </message>
+    <message>
+        <source>Details: %1</source>
+        <translation>详情：%1</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::CompareChart</name>

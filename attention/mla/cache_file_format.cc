@@ -200,7 +200,9 @@ FileHandle::~FileHandle() {
 uint64_t HashBytes(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 Status SystemError(const std::filesystem::path& path, const std::string& what) {
-  return IoError(path.string() + ": " + what + ": " + std::generic_category().message(errno));
+  const int error = errno;
+  return IoError(path.string() + ": " + what + ": " + std::generic_category().message(error))
+      .About(path.string(), ReasonOfErrno(error));
 }
 
 Result<bool> ReadAt(int fd, const std::filesystem::path& path, uint64_t offset, std::span<std::byte> out) {

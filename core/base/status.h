@@ -5,6 +5,7 @@
 #ifndef LONGVIEW_CORE_BASE_STATUS_H_
 #define LONGVIEW_CORE_BASE_STATUS_H_
 
+#include <cerrno>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,37 @@ enum class StatusCode {
   kInternal,         // ours to mend
 };
 
+// What happened exactly, where people meet it often: a program may say it in words, and a language, of its own.
+enum class StatusReason {
+  kOther,  // the message says it
+  kNoSuchFile,
+  kNoRight,     // to read or write it
+  kDiskFull,    // or the share of it that this person has
+  kEmptyFile,   // no byte in it
+  kNoVideo,     // a sound media file with no video in it
+  kNoDecoder,   // for the video in it
+  kNotReadYet,  // nothing of the video is in its index
+  kModelPart,   // one of the model's parts is missing or damaged
+};
+
+// Of an errno.
+inline StatusReason ReasonOfErrno(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return StatusReason::kNoSuchFile;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return StatusReason::kNoRight;
+    case ENOSPC:
+    case EDQUOT:
+      return StatusReason::kDiskFull;
+    default:
+      return StatusReason::kOther;
+  }
+}
+
 // A success, or a code and a message. Cheap to move; must be looked at.
 class [[nodiscard]] Status {
  public:
@@ -36,15 +68,26 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
+  StatusReason reason() const { return reason_; }
+  // The file that the failure is about; empty where it is about none or nobody said.
+  const std::string& file() const { return file_; }
 
+  // The same with a reason and the file that it is about.
+  [[nodiscard]] Status About(std::string file, StatusReason reason = StatusReason::kOther) && {
+    file_ = std::move(file);
+    reason_ = reason;
+    return std::move(*this);
+  }
   // The same failure with "context: " before its message; a success stays one.
   [[nodiscard]] Status WithContext(std::string_view context) const {
-    return ok() ? Status() : Status(code_, std::string(context) + ": " + message_);
+    return ok() ? Status() : Status(code_, std::string(context) + ": " + message_).About(file_, reason_);
   }
 
  private:
   StatusCode code_ = StatusCode::kOk;
   std::string message_;
+  std::string file_;
+  StatusReason reason_ = StatusReason::kOther;
 };
 
 // Makers, so that a return reads as a sentence.

@@ -17,9 +17,11 @@ namespace {
 std::string ErrnoText(int error) { return std::generic_category().message(error); }
 
 Status OpenError(const std::string& name, int error) {
-  if (error == ENOENT || error == ENOTDIR) return NotFound(name + ": there is no such file");
-  if (error == EACCES || error == EPERM) return IoError(name + ": no right to read it");
-  return IoError(name + ": cannot be opened: " + ErrnoText(error));
+  const StatusReason reason = ReasonOfErrno(error);
+  Status status = reason == StatusReason::kNoSuchFile ? NotFound(name + ": there is no such file")
+                  : reason == StatusReason::kNoRight  ? IoError(name + ": no right to read it")
+                                                      : IoError(name + ": cannot be opened: " + ErrnoText(error));
+  return std::move(status).About(name, reason);
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ Status PutInPlace(const fs::path& made, const ReplaceTarget& target) {
   if (std::rename(made.c_str(), target.path.c_str()) == 0) return Status::Ok();
   const int error = errno;
   unlink(made.c_str());
-  return IoError(target.path.string() + ": cannot be written: " + std::generic_category().message(error));
+  return IoError(target.path.string() + ": cannot be written: " + std::generic_category().message(error))
+      .About(target.path.string(), ReasonOfErrno(error));
 }
 
 }  // namespace longview

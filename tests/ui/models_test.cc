@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "app/engine/paths.h"
@@ -52,12 +51,19 @@ TEST(UiFormat, AFailureKeepsTheEnginesWords) {
 }
 
 TEST(UiFormat, AFullDiskAndAMissingPartAreSaidAsTheyAre) {
-  const std::string full = std::generic_category().message(ENOSPC);
-  EXPECT_TRUE(failureText(IoError("x.lvi: cannot be written: " + full + "; make room"))
-                  .startsWith(QStringLiteral("There is not enough memory or space.")));
-  const QString missing = failureText(NotFound("vit.onnx: no such file; " + std::string(kHowToGetParts)));
+  EXPECT_TRUE(failureText(IoError("/a/x.lvi: cannot be written").About("/a/x.lvi", ReasonOfErrno(ENOSPC)))
+                  .startsWith(QStringLiteral("The disk is too full to write x.lvi.")));
+  const QString missing = failureText(NotFound("vit.onnx: no such file; " + std::string(kHowToGetParts))
+                                          .About("/b/vit.onnx", StatusReason::kModelPart));
+  EXPECT_TRUE(missing.contains(QStringLiteral("missing or damaged: vit.onnx"))) << missing.toStdString();
   EXPECT_TRUE(missing.contains(QStringLiteral("Bring missing parts"))) << missing.toStdString();
   EXPECT_FALSE(missing.contains(QStringLiteral("LONGVIEW_MODELS")));
+}
+
+TEST(UiFormat, AReasonStaysWithAFailureAsItIsPassedOn) {
+  const Status status = IoError("x").About("/a/film.mp4", ReasonOfErrno(EACCES)).WithContext("reading");
+  EXPECT_TRUE(failureText(status).startsWith(QStringLiteral("You have no right to use film.mp4 there.")));
+  EXPECT_TRUE(failureText(status).endsWith(QStringLiteral("\nDetails: reading: x")));
 }
 
 TEST(UiFormat, ANameStaysAName) {

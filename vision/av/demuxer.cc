@@ -143,12 +143,12 @@ Status Demuxer::Fail(const std::string& what, int code) const {
   if (stop_.stop_requested()) return Cancelled();
   if (!io_status_.ok()) return io_status_;
   std::string reason = last_complaint.empty() ? AvError(code) : last_complaint;
-  return Damaged(file_->path() + ": " + what + " (" + reason + ")");
+  return Damaged(file_->path() + ": " + what + " (" + reason + ")").About(file_->path());
 }
 
 Status Demuxer::Probe(int64_t max_pixels, const AVInputFormat** input) {
   const std::string& path = file_->path();
-  if (file_->size() == 0) return Damaged(path + ": the file is empty");
+  if (file_->size() == 0) return Damaged(path + ": the file is empty").About(path, StatusReason::kEmptyFile);
   std::vector<uint8_t> head(size_t{64} * 1024);
   LV_ASSIGN_OR_RETURN(const size_t got, file_->ReadAt(0, head.data(), head.size()));
   head.resize(got);
@@ -257,9 +257,12 @@ Status Demuxer::PickStream() {
     }
   }
   if (best < 0 && !undecodable.empty()) {
-    return Unsupported(file_->path() + ": there is no decoder here for its video (" + undecodable + ")");
+    return Unsupported(file_->path() + ": there is no decoder here for its video (" + undecodable + ")")
+        .About(file_->path(), StatusReason::kNoDecoder);
   }
-  if (best < 0) return NotFound(file_->path() + ": no video in this file");
+  if (best < 0) {
+    return NotFound(file_->path() + ": no video in this file").About(file_->path(), StatusReason::kNoVideo);
+  }
   stream_ = static_cast<unsigned>(best);
   stream()->discard = AVDISCARD_DEFAULT;
   const std::string_view name(format_->iformat->name);

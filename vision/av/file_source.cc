@@ -118,10 +118,13 @@ Result<std::unique_ptr<FileSource>> FileSource::Open(const std::string& path, st
   std::unique_ptr<FileSource> source(new FileSource(path, worker, std::move(stop)));
   std::unique_lock<std::mutex> lock(worker->mutex);
   if (!worker->wake.wait(lock, source->stop_, [&] { return !worker->asked; })) return Cancelled();
-  if (worker->error == ENOENT || worker->error == ENOTDIR) return NotFound(path + ": no such file");
+  const StatusReason reason = ReasonOfErrno(worker->error);
+  if (reason == StatusReason::kNoSuchFile) return NotFound(path + ": no such file").About(path, reason);
   // A socket, or a device without a driver.
   if (worker->error == ENXIO) return InvalidArgument(path + ": is not a regular file");
-  if (worker->error != 0) return IoError(path + ": cannot be opened: " + ErrnoText(worker->error));
+  if (worker->error != 0) {
+    return IoError(path + ": cannot be opened: " + ErrnoText(worker->error)).About(path, reason);
+  }
   if (!worker->refusal.empty()) return InvalidArgument(path + ": " + worker->refusal);
   source->size_ = worker->size;
   lock.unlock();
@@ -136,7 +139,10 @@ Result<size_t> FileSource::ReadAt(int64_t offset, uint8_t* out, size_t size) {
   worker_->asked = true;
   worker_->wake.notify_all();
   if (!worker_->wake.wait(lock, stop_, [this] { return !worker_->asked; })) return Cancelled();
-  if (worker_->error != 0) return IoError(path_ + ": cannot be read: " + ErrnoText(worker_->error));
+  if (worker_->error != 0) {
+    return IoError(path_ + ": cannot be read: " + ErrnoText(worker_->error))
+        .About(path_, ReasonOfErrno(worker_->error));
+  }
   const size_t got = worker_->bytes.size();
   if (got > 0) std::memcpy(out, worker_->bytes.data(), got);
   if (got == 0 && size > 0 && offset < size_) shortened_ = true;

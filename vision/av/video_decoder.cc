@@ -31,11 +31,14 @@ Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const std::string& path
                                                          const ReaderOptions& options) {
   const AVCodec* codec = ChooseDecoder(stream);
   const char* name = avcodec_get_name(stream->codecpar->codec_id);
-  if (codec == nullptr) return Unsupported(path + ": there is no decoder here for its video (" + name + ")");
+  if (codec == nullptr) {
+    return Unsupported(path + ": there is no decoder here for its video (" + name + ")")
+        .About(path, StatusReason::kNoDecoder);
+  }
   CodecPtr context(avcodec_alloc_context3(codec));
   if (context == nullptr) return ResourceError(path + ": out of memory");
   int code = avcodec_parameters_to_context(context.get(), stream->codecpar);
-  if (code < 0) return Damaged(path + ": its video header cannot be used (" + AvError(code) + ")");
+  if (code < 0) return Damaged(path + ": its video header cannot be used (" + AvError(code) + ")").About(path);
   context->pkt_timebase = stream->time_base;
   context->max_pixels = options.max_pixels;
   const int64_t pixels = static_cast<int64_t>(context->width) * context->height;
@@ -50,7 +53,9 @@ Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const std::string& path
   }
   PreparePosition(context.get());
   code = avcodec_open2(context.get(), codec, nullptr);
-  if (code < 0) return Damaged(path + ": its video (" + name + ") cannot be decoded (" + AvError(code) + ")");
+  if (code < 0) {
+    return Damaged(path + ": its video (" + name + ") cannot be decoded (" + AvError(code) + ")").About(path);
+  }
   return std::unique_ptr<VideoDecoder>(new VideoDecoder(std::move(context)));
 }
 

@@ -134,7 +134,7 @@ Status Reader::Init() {
   LV_ASSIGN_OR_RETURN(decoder_, VideoDecoder::Open(path_, demuxer_->stream(), options_));
   renderer_ = std::make_unique<PictureRenderer>(path_, demuxer_->format(), demuxer_->stream(), options_.max_pixels);
   LV_ASSIGN_OR_RETURN(std::optional<Decoded> first, Decode());
-  if (!first) return Damaged(path_ + ": no picture in it can be decoded");
+  if (!first) return Damaged(path_ + ": no picture in it can be decoded").About(path_);
   ready_.push_back(std::move(*first));
   return FillInfo();
 }
