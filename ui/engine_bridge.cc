@@ -19,7 +19,7 @@ namespace longview::ui {
 namespace {
 
 constexpr auto kProgressStep = std::chrono::milliseconds(50);
-constexpr size_t kLanes = 6;
+constexpr size_t kLanes = 7;
 
 }  // namespace
 

@@ -17,7 +17,7 @@
 namespace longview::ui {
 
 // Jobs of one lane run one after the other in the order of their start; lanes run side by side.
-enum class Lane { kIndex, kAsk, kCaption, kMedia, kExport, kMeasure };
+enum class Lane { kIndex, kAsk, kCaption, kMedia, kLook, kExport, kMeasure };
 
 // A place to tell what a job's text or rows are, from the job's thread to the window's.
 using Post = std::function<void(std::function<void()>)>;

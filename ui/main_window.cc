@@ -97,9 +97,14 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, const std::s
   player_->setVolume(settings_->volume());
   player_->view()->setMessage(tr("Drop a video here, or open one with Ctrl+O."));
   resize(QSize(1280, 760).boundedTo(screen()->availableSize()));
-  resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {250, 400}, Qt::Horizontal);
+  const auto usual_widths = [this, ask] {
+    resizeDocks({findChild<QDockWidget*>(QStringLiteral("library")), ask}, {250, 400}, Qt::Horizontal);
+  };
+  usual_widths();
   restoreGeometry(settings_->layout(QStringLiteral("geometry")));
   restoreState(settings_->layout(QStringLiteral("docks")), kLayoutVersion);
+  // Widths that another screen or scale forced upon the docks are no one's choice.
+  if (settings_->layout(QStringLiteral("screen")) != screenText()) usual_widths();
   conversation_->tellAgain();
   if (workspace == nullptr) {
     loadLibrary();
@@ -117,6 +122,11 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, const std::s
 }
 
 MainWindow::~MainWindow() = default;
+
+QByteArray MainWindow::screenText() const {
+  const QSize room = screen()->availableSize();
+  return QByteArray::number(room.width()) + 'x' + QByteArray::number(room.height());
+}
 
 QDockWidget* MainWindow::addDock(const QString& name, const QString& title, QWidget* widget, Qt::DockWidgetArea area) {
   auto* dock = new QDockWidget(title, this);
@@ -201,7 +211,7 @@ void MainWindow::connectVideo() {
   connect(controller_, &VideoController::opened, this, &MainWindow::onOpened);
   connect(controller_, &VideoController::openFailed, this, [this](const QString&, const QString& why) {
     const bool next = !candidates_.isEmpty();
-    if (next) controller_->open(candidates_.takeFirst());
+    openNext();
     showMessage(why);
     if (next) return;
     player_->view()->setMessage(controller_->path().isEmpty() ? tr("Drop a video here, or open one with Ctrl+O.")
@@ -243,7 +253,7 @@ void MainWindow::showFrames() {
 
 void MainWindow::connectLibrary() {
   connect(library_pane_, &LibraryPane::openRequested, this, [this](const QString& path) {
-    candidates_.clear();
+    forgetCandidates();
     controller_->open(path);
   });
   connect(library_pane_, &LibraryPane::readRequested, controller_, &VideoController::read);
@@ -285,7 +295,7 @@ void MainWindow::tellLeftOut(const std::vector<LeftOut>& videos) {
 void MainWindow::onOpened() {
   const QString& path = controller_->path();
   const MediaInfo& info = controller_->info();
-  candidates_.clear();
+  forgetCandidates();
   keepPosition();
   playing_ = path;
   if (!info.warnings.empty()) showMessage(path + QStringLiteral(": ") + toText(info.warnings.front()));
@@ -402,6 +412,8 @@ void MainWindow::openPaths(const QStringList& paths) {
     const QString absolute = QDir::cleanPath(QDir::current().absoluteFilePath(path));
     (MediaNameOf(toPath(absolute)) == MediaName::kNone ? others : films) << absolute;
   }
+  to_open_ = true;
+  candidates_.clear();
   if (!films.isEmpty()) addFiles(films, true);
   if (others.isEmpty()) return;
   // What has not the name of a film may be a folder, which takes long to be looked at where it is on a slow disk.
@@ -419,27 +431,36 @@ void MainWindow::openPaths(const QStringList& paths) {
         }
         return found;
       },
-      [this, open = films.isEmpty(), openings = controller_->openings()](const Result<QStringList>& found) {
+      [this, beside = !films.isEmpty()](const Result<QStringList>& found) {
+        if (!found.ok()) return;
+        const QString said = beside ? message() : QString();  // why the films could not be opened
         // What the person opened meanwhile stays open.
-        if (found.ok()) addFiles(*found, open && openings == controller_->openings());
+        addFiles(*found, to_open_ && controller_->openingPath().isEmpty());
+        if (!said.isEmpty()) showMessage(said);
       });
 }
 
-// `open`: the first of them that can be; else those before are, where one can be.
+// `open`: the first of those that were asked for that can be, at once.
 void MainWindow::addFiles(const QStringList& files, bool open) {
   for (const QString& path : files) {
     settings_->setHidden(path, false);
     settings_->setListed(path, true);
     library_->add(path);
+    if (to_open_) candidates_ << path;
   }
-  const QStringList behind = open ? files.mid(1) : files;
-  if (open) {
-    candidates_ = behind;
-    controller_->open(files.front());
-  } else if (!candidates_.isEmpty()) {
-    candidates_ << behind;
+  if (open) openNext();
+  for (const QString& path : files) {
+    if (path != controller_->openingPath()) controller_->read(path);
   }
-  for (const QString& path : behind) controller_->read(path);
+}
+
+void MainWindow::forgetCandidates() {
+  to_open_ = false;
+  candidates_.clear();
+}
+
+void MainWindow::openNext() {
+  if (!candidates_.isEmpty()) controller_->open(candidates_.takeFirst());
 }
 
 std::shared_ptr<Workspace> MainWindow::handOver() {
@@ -454,7 +475,7 @@ void MainWindow::goTo(const QString& video, double time_s) {
     player_->view()->setFocus(Qt::OtherFocusReason);
     return;
   }
-  candidates_.clear();
+  forgetCandidates();
   pending_video_ = video;
   pending_time_ = time_s;
   settings_->setLastPosition(video, time_s);
@@ -475,6 +496,7 @@ QString MainWindow::message() const { return message_bar_->isHidden() ? QString(
 void MainWindow::saveState() {
   settings_->setLayout(QStringLiteral("geometry"), saveGeometry());
   settings_->setLayout(QStringLiteral("docks"), QMainWindow::saveState(kLayoutVersion));
+  settings_->setLayout(QStringLiteral("screen"), screenText());
   settings_->setVolume(player_->volume());
   // One that was taken off the list is not opened again.
   settings_->setOpenVideo(library_->find(controller_->path()) < 0 ? QString() : controller_->path());

@@ -88,6 +88,8 @@ class MainWindow : public QMainWindow {
   void loadLibrary();
   void connectLibrary();
   void addFiles(const QStringList& files, bool open);
+  void openNext();
+  void forgetCandidates();
   void showFrames();
   void shareVideos();
   void tellLeftOut(const std::vector<LeftOut>& videos);
@@ -98,6 +100,8 @@ class MainWindow : public QMainWindow {
   void onOpened();
   void showTurn(int turn);
   void saveState();
+  // The room that windows have on the screen, in the units of widgets.
+  QByteArray screenText() const;
   void keepPosition();
   void keepConversation();
   void chooseFiles();
@@ -131,7 +135,8 @@ class MainWindow : public QMainWindow {
   QProgressBar* job_bar_ = nullptr;
   QToolButton* job_stop_ = nullptr;
   QString playing_;         // what the player has
-  QStringList candidates_;  // opened, one after the other, where the first of several films cannot be
+  bool to_open_ = false;    // none of the films that were asked for is open yet
+  QStringList candidates_;  // then: to be tried, one after the other, the next first
   QString pending_video_;   // goes to pending_time_ once it is open
   double pending_time_ = 0.0;
   std::vector<Turn> cleared_;  // what Undo brings back

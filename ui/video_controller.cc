@@ -103,7 +103,24 @@ void VideoController::read(const QString& path) {
   queue_ << path;
   library_->add(path);
   showWaiting(path);
+  measure(path);
   beginReading();
+}
+
+void VideoController::measure(const QString& path) {
+  const LibraryVideo* known = library_->video(path);
+  if (known == nullptr || known->duration_s > 0.0) return;
+  bridge_->start<double>(
+      Lane::kLook, QString(), this,
+      [path, sampling = settings_->sampling()](const EngineBridge::Call& call) -> Result<double> {
+        LV_ASSIGN_OR_RETURN(const MediaInfo info, call.engine.Info(toPath(path), sampling, call.job));
+        return info.duration_s;
+      },
+      [this, path](const Result<double>& length) {
+        // A film that cannot be looked at says why when it is read.
+        const LibraryVideo* video = library_->video(path);
+        if (length.ok() && video != nullptr && video->duration_s <= 0.0) library_->setDuration(path, *length);
+      });
 }
 
 void VideoController::showWaiting(const QString& path) {

@@ -28,8 +28,8 @@ class VideoController : public QObject {
   // Looks at the file in the background, then makes it the open video and begins to read it. An earlier opening that
   // has not ended is given up.
   void open(const QString& path);
-  // How often `open` was called.
-  int openings() const { return openings_; }
+  // What is being opened; empty where nothing is.
+  const QString& openingPath() const { return opening_; }
   // Opens the open film anew where its file was replaced since; looks at the file in the background.
   void checkUnchanged();
   // Begins or goes on reading, after those that wait already.
@@ -83,6 +83,8 @@ class VideoController : public QObject {
   void finishOpening(const QString& path, Result<Opened> opened);
   // The row says 'waiting', unless it says that it is read: then it is only checked.
   void showWaiting(const QString& path);
+  // Tells the row how long a film is that waits.
+  void measure(const QString& path);
   void beginReading();
   void stopReading();
   void finishReading(const QString& path, const Result<IndexReport>& report);

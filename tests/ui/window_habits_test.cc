@@ -191,6 +191,43 @@ TEST_F(UiWindowHabits, TheLayoutComesBack) {
   EXPECT_TRUE(window->findChild<QLineEdit*>(QStringLiteral("words"))->isVisible());
 }
 
+// A large text on a small screen leaves little room; that is not how the person wants it ever after.
+TEST_F(UiWindowHabits, WidthsOfAnotherScreenAreForgotten) {
+  const auto list = [](MainWindow* window) { return window->findChild<QDockWidget*>(QStringLiteral("library")); };
+  MainWindow* window = makeWindow();
+  window->resize(1200, 700);
+  window->resizeDocks({list(window)}, {400}, Qt::Horizontal);
+  ASSERT_TRUE(waitFor([&] { return list(window)->width() > 330; }, 10.0)) << list(window)->width();
+  const int chosen = list(window)->width();
+  window->close();
+  window = makeWindow();
+  EXPECT_TRUE(waitFor([&] { return std::abs(list(window)->width() - chosen) < 20; }, 10.0)) << list(window)->width();
+  window->close();
+  settings_->setLayout(QStringLiteral("screen"), "640x360");
+  window = makeWindow();
+  const auto is_usual = [&] { return std::abs(list(window)->width() - 250) < 20; };
+  EXPECT_TRUE(waitFor(is_usual, 10.0)) << list(window)->width();
+}
+
+// What a person meets often is said in the language of the window, with the name of the file.
+TEST_F(UiWindowHabits, FailuresAreToldInTheLanguageOfTheWindow) {
+  applyLanguage(QStringLiteral("zh_CN"));
+  MainWindow* window = makeWindow();
+  const std::filesystem::path sound = folder_ / "sound.mp4";
+  longview::test::RunFfmpeg({"-f", "lavfi", "-i", "sine=f=440:d=1", sound.string()});
+  const std::pair<QString, QString> cases[] = {
+      {toText(folder_ / "missing.mp4"), QStringLiteral("missing.mp4 不在那里")},
+      {toText(folder_.Write("empty.mp4", "")), QStringLiteral("empty.mp4 是空的")},
+      {toText(folder_.Write("broken.mp4", std::string(5000, 'x'))), QStringLiteral("broken.mp4 已损坏")},
+      {toText(sound), QStringLiteral("sound.mp4 中没有视频")}};
+  for (const auto& [path, words] : cases) {
+    window->openPaths({path});
+    EXPECT_TRUE(waitFor([&] { return window->message().startsWith(words); }, 30.0)) << window->message().toStdString();
+    EXPECT_TRUE(window->message().contains(QStringLiteral("\n详情：") + path)) << window->message().toStdString();
+  }
+  applyLanguage(QStringLiteral("en"));
+}
+
 TEST_F(UiWindowHabits, EveryKeyIsListed) {
   MainWindow* window = makeWindow();
   actionNamed(window, QStringLiteral("Keyboard shortcuts"))->trigger();

@@ -15,6 +15,8 @@
 
 #include "tests/support/test_clip.h"
 #include "tests/ui/ui_fixture.h"
+#include "ui/conversation_export.h"
+#include "ui/conversation_store.h"
 #include "ui/conversation_view.h"
 #include "ui/format.h"
 #include "ui/library_model.h"
@@ -96,6 +98,34 @@ TEST_F(UiWindowReading, ChaptersAreOfWhatIsReadAndHoldNoQuestion) {
   EXPECT_LT(window->controller()->readUntil(), 290.0);
 }
 
+TEST_F(UiWindowReading, AFilmThatWaitsHasItsLengthInTheList) {
+  MainWindow* window = makeWindow();
+  const QString film = beginLongFilm(window);
+  Watchdog watchdog;
+  window->controller()->read(clip());
+  EXPECT_TRUE(waitFor([&] { return window->library()->video(clip())->duration_s > 17.0; }, 30.0));
+  EXPECT_EQ(stateOf(window, clip()), ReadState::kWaiting);
+  EXPECT_EQ(stateOf(window, film), ReadState::kReading);
+  EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
+}
+
+// Whichever is known first: that the film cannot be opened, or what the folder holds.
+TEST_F(UiWindowReading, AFilmOfTheFolderIsOpenedWhereTheFilmBesideItCannotBe) {
+  std::filesystem::create_directory(folder_ / "films");
+  std::filesystem::copy_file(toPath(clip()), folder_ / "films" / "one.mp4");
+  MainWindow* window = makeWindow();
+  window->openPaths({toText(folder_.Write("broken.mp4", std::string(5000, 'x'))), toText(folder_ / "films")});
+  const QString inside = toText(folder_ / "films" / "one.mp4");
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == inside; }, 30.0)) << window->message().toStdString();
+  EXPECT_TRUE(window->message().contains(QStringLiteral("broken.mp4"))) << window->message().toStdString();
+  // A sound film beside a folder is what is open.
+  const QString second = copyOf(QStringLiteral("second.mp4"));
+  window->openPaths({toText(folder_ / "films"), second});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == second; }, 30.0));
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  EXPECT_EQ(window->controller()->path(), second);
+}
+
 TEST_F(UiWindowReading, AllVideosAreAskedOfWhatIsReadAndTheRestIsNamed) {
   const QString gone = copyOf(QStringLiteral("gone.mp4"));
   const QString unread = toText(folder_ / "unread.mp4");
@@ -116,6 +146,14 @@ TEST_F(UiWindowReading, AllVideosAreAskedOfWhatIsReadAndTheRestIsNamed) {
   EXPECT_TRUE(window->message().contains(QStringLiteral("unread.mp4"))) << window->message().toStdString();
   EXPECT_EQ(stateOf(window, gone), ReadState::kFailed);
   EXPECT_EQ(stateOf(window, unread), ReadState::kPaused);
+  // It stands below the answer as well, also in the next window and in what is exported.
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  std::vector<Turn> kept = loadTurns(settings_->conversationFile());
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_TRUE(toMarkdown(kept).contains("unread.mp4 (nothing of it is read yet)")) << toMarkdown(kept).toStdString();
+  QString below;
+  for (const auto* label : window->conversationView()->findChildren<QLabel*>()) below += label->text();
+  EXPECT_TRUE(below.contains(QStringLiteral("gone.mp4 (its file cannot be used)"))) << below.toStdString();
 
   SearchPane* pane = window->searchPane();
   pane->findChild<QCheckBox*>()->setChecked(true);
