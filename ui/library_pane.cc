@@ -8,6 +8,7 @@
 #include <QPushButton>
 #include <QSortFilterProxyModel>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/library_model.h"
 
@@ -32,7 +33,6 @@ LibraryPane::LibraryPane(LibraryModel* model, QWidget* parent)
   list_->setModel(filter_);
   list_->setObjectName(QStringLiteral("library"));
   list_->setAccessibleName(tr("Videos"));
-  list_->setIconSize(QSize(72, 48));
   list_->setUniformItemSizes(false);
   list_->setTextElideMode(Qt::ElideMiddle);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -44,6 +44,13 @@ LibraryPane::LibraryPane(LibraryModel* model, QWidget* parent)
   auto* add = new QPushButton(tr("Add videos…"), this);
   connect(add, &QPushButton::clicked, this, &LibraryPane::addRequested);
   column->addWidget(add);
+}
+
+// In a narrow list the pictures leave the words their room.
+void LibraryPane::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  const int picture = std::clamp(list_->width() / 3, 24, 72);
+  list_->setIconSize(QSize(picture, picture * 2 / 3));
 }
 
 QString LibraryPane::pathAt(const QModelIndex& index) const { return index.data(LibraryModel::kPath).toString(); }

@@ -27,6 +27,9 @@ class LibraryPane : public QWidget {
   void pauseRequested(const QString& path);
   void removeRequested(const QString& path);
 
+ protected:
+  void resizeEvent(class QResizeEvent* event) override;
+
  private:
   QString pathAt(const class QModelIndex& index) const;
   void showMenu(const class QPoint& at);

@@ -138,7 +138,6 @@ QString TurnWidget::note(const Turn& turn) {
     const int decimals = spanDecimals(turn.range->start, turn.range->end);
     parts << tr("asked about %1 – %2").arg(timeText(turn.range->start, decimals), timeText(turn.range->end, decimals));
   }
-  if (!turn.answer.left_out.empty()) parts << leftOutText(turn.answer.left_out);
   const double read = turn.answer.read_until_s;
   if (turn.duration_s > 0.0 && read < turn.duration_s - 1.0) {
     parts << tr("only the first %1 of %2 were read so far").arg(timeText(read), timeText(turn.duration_s));
@@ -148,7 +147,8 @@ QString TurnWidget::note(const Turn& turn) {
                  .arg(sizeText(turn.answer.cache.bytes), toText(turn.answer.cache.mode),
                       toText(turn.answer.cache.store), durationText(turn.answer.time.total_s));
   }
-  return parts.join(QStringLiteral(" · "));
+  const QString line = parts.join(QStringLiteral(" · "));
+  return turn.answer.left_out.empty() ? line : leftOutText(turn.answer.left_out) + QLatin1Char('\n') + line;
 }
 
 void TurnWidget::showEvidence(const Turn& turn) {

@@ -10,6 +10,7 @@
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListView>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -207,6 +208,13 @@ TEST_F(UiWindowHabits, WidthsOfAnotherScreenAreForgotten) {
   window = makeWindow();
   const auto is_usual = [&] { return std::abs(list(window)->width() - 250) < 20; };
   EXPECT_TRUE(waitFor(is_usual, 10.0)) << list(window)->width();
+  // Where it is narrow, most of it is for the names.
+  auto* rows = window->findChild<QListView*>(QStringLiteral("library"));
+  EXPECT_EQ(rows->iconSize().width(), 72);
+  LibraryPane narrow(window->library());
+  narrow.resize(120, 300);
+  narrow.show();
+  EXPECT_LT(narrow.findChild<QListView*>()->iconSize().width(), 40);
 }
 
 // What a person meets often is said in the language of the window, with the name of the file.
