@@ -230,7 +230,8 @@ TEST_F(UiWindowHabits, FailuresAreToldInTheLanguageOfTheWindow) {
       {toText(sound), QStringLiteral("sound.mp4 中没有视频")}};
   for (const auto& [path, words] : cases) {
     window->openPaths({path});
-    EXPECT_TRUE(waitFor([&] { return window->message().startsWith(words); }, 30.0)) << window->message().toStdString();
+    const auto is_said = [window, &begin = words] { return window->message().startsWith(begin); };
+    EXPECT_TRUE(waitFor(is_said, 30.0)) << window->message().toStdString();
     EXPECT_TRUE(window->message().contains(QStringLiteral("\n详情：") + path)) << window->message().toStdString();
   }
   applyLanguage(QStringLiteral("en"));
