@@ -11,7 +11,7 @@ namespace longview::av {
 namespace {
 
 // Every decoder thread holds pictures of its own: 53 MB each at 8192 x 4320.
-constexpr int64_t kOneThreadAbove = 16 * 1000 * 1000;
+constexpr int64_t kOneThreadAbove = int64_t{16} * 1000 * 1000;
 
 const AVCodec* ChooseDecoder(const AVStream* stream) {
   const AVCodecID id = stream->codecpar->codec_id;
