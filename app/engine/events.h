@@ -87,7 +87,7 @@ struct Moment {
   std::string video;
   double start = 0.0;
   double end = 0.0;
-  double score = 0.0;  // higher is better; cosine -1..1 with retrieval heads, attention mass 0..1 without
+  double score = 0.0;  // higher is better; -1..1 with retrieval heads, attention mass 0..1 without
 };
 
 struct SearchResult {

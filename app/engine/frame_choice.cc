@@ -9,6 +9,7 @@
 
 #include "app/engine/time_text.h"
 #include "attention/bridge/cross_blocks.h"
+#include "attention/bridge/retrieval.h"
 
 namespace longview {
 namespace {
@@ -17,6 +18,8 @@ namespace {
 constexpr double kMomentGap_s = 5.0;
 // Of the frames of a search or a question, how many of the best by their vectors the caption head reads.
 constexpr size_t kReadAgain = 64;
+// How much the caption head's reading counts beside the vectors (docs/evaluation.md).
+constexpr double kSecondReading = 0.5;
 
 // Under focus, frames of up to so many tokens in all are attended to at once as well: about two hours at the defaults,
 // some tenths of a second.
@@ -31,19 +34,28 @@ Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPromp
   call.logits = ForwardCall::Logits::kNone;
   call.capture_layer = static_cast<int>(bridge.config.retrieval->layer);
   call.stop = stop;
-  LV_ASSIGN_OR_RETURN(const ForwardResult result, session.text().decoder->Forward(call, kv, pool));
-  const size_t width = session.text().decoder->config().width;
-  LV_ASSIGN_OR_RETURN(const std::vector<float> text,
-                      TextVector(bridge, result.captured.data() + prompt.text_begin * width,
-                                 prompt.text_end - prompt.text_begin, width));
-  std::vector<double> scores;
-  scores.reserve(frames.size());
+  const TextDecoder& decoder = *session.text().decoder;
+  LV_ASSIGN_OR_RETURN(const std::vector<float> embedded, decoder.HiddenStates(call.tokens, 0, kv, pool));
+  LV_ASSIGN_OR_RETURN(const ForwardResult result, decoder.Forward(call, kv, pool));
+  const size_t width = decoder.config().width, begin = prompt.text_begin * width;
+  LV_ASSIGN_OR_RETURN(const WordVectors words,
+                      ReadWords(bridge, embedded.data() + begin, result.captured.data() + begin,
+                                prompt.text_end - prompt.text_begin, width));
+  const RetrievalConfig& config = *bridge.config.retrieval;
+  std::vector<std::span<const float>> vectors;
+  vectors.reserve(frames.size());
   for (const size_t f : frames) {
     const SessionFrame& frame = session.frames()[f];
     LV_ASSIGN_OR_RETURN(const CacheFileFrame rows, session.videos()[frame.video].index->Frame(frame.index));
-    if (rows.retrieval.size() != text.size()) return InternalError("the index has other retrieval vectors");
-    scores.push_back(std::inner_product(text.begin(), text.end(), rows.retrieval.begin(), 0.0));
+    if (rows.retrieval.size() != config.parts() * config.width) {
+      return InternalError("the index has other retrieval vectors");
+    }
+    vectors.push_back(rows.retrieval);
   }
+  std::vector<double> scores(frames.size());
+  pool->ParallelFor(frames.size(), [&](size_t first, size_t last, int) {
+    for (size_t i = first; i < last; ++i) scores[i] = Fit(config, words, vectors[i]);
+  });
   return scores;
 }
 
@@ -152,7 +164,7 @@ Result<std::vector<size_t>> Rank(const Session& session, std::string_view words,
   LV_ASSIGN_OR_RETURN(const std::vector<double> fits, session.Fit(words, read, pool, stop));
   const double likeliest = *std::max_element(fits.begin(), fits.end());
   for (size_t k = 0; k < count; ++k) {
-    (*scores)[order[k]] += (fits[k] - likeliest) / static_cast<double>(bridge.retrieval_scale);
+    (*scores)[order[k]] += kSecondReading * (fits[k] - likeliest) / static_cast<double>(bridge.retrieval_scale);
   }
   double last = (*scores)[order.front()];
   for (size_t k = 0; k < count; ++k) last = std::min(last, (*scores)[order[k]]);

@@ -30,9 +30,9 @@ Status CheckNamed(const Session& session, const TimeSpan& named);
 std::vector<size_t> NamedFrames(const Session& session, const TimeSpan& named, size_t count,
                                 std::vector<size_t> frames);
 
-// How well each of `frames` (ascending, not empty) fits the words of `prompt`, higher is better: cosine -1..1 where the
-// model has retrieval heads, else the share of attention 0..1 that a first reading of the prompt gave it. The answer
-// goes on from `reading` (empty before).
+// How well each of `frames` (ascending, not empty) fits the words of `prompt`, higher is better: -1..1
+// (attention/bridge/retrieval.h) where the model has retrieval heads, else the share of attention 0..1 that a first
+// reading of the prompt gave it. The answer goes on from `reading` (empty before).
 Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt& prompt,
                                         std::span<const size_t> frames, double question_time_s, PromptReading* reading,
                                         ThreadPool* pool, const std::stop_token& stop);
@@ -44,9 +44,9 @@ Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatP
                                              PromptReading* reading, ThreadPool* pool, const std::stop_token& stop);
 
 // 0 .. frames.size() - 1, those that fit `words` best first, `scores` being ScoreFrames of a prompt with these words.
-// Where the model has retrieval heads and a caption head, the best are read again: what is added to their scores
-// (cosines) is how much less likely the caption head finds the words of this frame than of the likeliest, in the units
-// in which the retrieval heads were trained; what was not read stays behind what was.
+// Where the model has retrieval heads and a caption head, the best are read again: what is added to their scores is
+// half of how much less likely the caption head finds the words of this frame than of the likeliest, in the units in
+// which the retrieval heads were trained; what was not read stays behind what was.
 Result<std::vector<size_t>> Rank(const Session& session, std::string_view words, std::span<const size_t> frames,
                                  const std::stop_token& stop, ThreadPool* pool, std::vector<double>* scores);
 

@@ -30,7 +30,8 @@ CacheFileHeader MakeIndexHeader(const IndexKey& key, const std::string& sampling
                      {"sampling", sampling_text}});
   header.d_c = static_cast<uint32_t>(latent == 0 ? bridge.d_c : latent);
   header.d_r = static_cast<uint32_t>(bridge.d_r);
-  header.retrieval_width = bridge.retrieval ? static_cast<uint32_t>(bridge.retrieval->width) : 0;
+  header.retrieval_width =
+      bridge.retrieval ? static_cast<uint32_t>(bridge.retrieval->parts() * bridge.retrieval->width) : 0;
   return header;
 }
 

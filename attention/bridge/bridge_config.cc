@@ -12,6 +12,8 @@ namespace {
 
 // Far above any model that this could be, far below what would overflow a product of two.
 constexpr uint64_t kMaxSize = 1u << 16;
+// Of a frame's retrieval vectors: as the index file (attention/mla/cache_file.h).
+constexpr size_t kMaxFrameNumbers = 4096;
 
 Status OutOfBounds(const Json& json, std::string_view key, const std::string& what) {
   return Damaged(json.place() + "." + std::string(key) + ": " + what);
@@ -129,6 +131,15 @@ Status ReadRetrieval(const Json& root, BridgeConfig* config) {
   LV_ASSIGN_OR_RETURN(retrieval.layer, Size(json, "layer", 0, 4096));
   LV_ASSIGN_OR_RETURN(retrieval.width, Size(json, "width", 1, 4096));
   LV_ASSIGN_OR_RETURN(retrieval.hidden, Size(json, "hidden", 1, kMaxSize));
+  LV_ASSIGN_OR_RETURN(retrieval.pool, Size(json, "pool", 1, 64));
+  LV_ASSIGN_OR_RETURN(const size_t sharpness, Size(json, "sharpness", 1, 80));
+  retrieval.sharpness = static_cast<float>(sharpness);
+  if (config->patch_grid % retrieval.pool != 0) {
+    return OutOfBounds(json, "pool", "does not divide the " + std::to_string(config->patch_grid) + " patches a side");
+  }
+  if (retrieval.parts() * retrieval.width > kMaxFrameNumbers) {
+    return OutOfBounds(json, "width", "more than " + std::to_string(kMaxFrameNumbers) + " numbers a frame");
+  }
   config->retrieval = retrieval;
   return Status::Ok();
 }

@@ -16,9 +16,14 @@ namespace longview {
 
 // Heads that place frames and words in one space; absent until they are trained.
 struct RetrievalConfig {
-  size_t layer = 12;   // the decoder layer whose input the text vector is made from
-  size_t width = 256;  // numbers of a retrieval vector
+  size_t layer = 12;  // the decoder layer whose input words are read from, beside that of layer 0
+  size_t width = 64;  // numbers of a vector
   size_t hidden = 512;
+  size_t pool = 4;          // parts a side of a picture; divides the bridge's patch_grid
+  float sharpness = 10.0f;  // of the smooth maximum over a picture's parts
+
+  // Vectors of a frame: the class token, the parts, and the mean of all.
+  size_t parts() const { return pool * pool + 2; }
 };
 
 // A small text decoder that describes frames by itself; absent where the large one does.

@@ -88,11 +88,11 @@ Status ReadCross(const Reader& reader, const BridgeConfig& c, size_t n, BridgeWe
   return Status::Ok();
 }
 
-Status ReadHead(const Reader& reader, const std::string& at, size_t in, const RetrievalConfig& r,
+Status ReadHead(const Reader& reader, const std::string& at, size_t in, size_t hidden, size_t out,
                 std::optional<RetrievalHeadWeights>* to) {
   RetrievalHeadWeights head;
-  LV_RETURN_IF_ERROR(reader.Matrix(at + ".fc1", r.hidden, in, true, &head.fc1));
-  LV_RETURN_IF_ERROR(reader.Matrix(at + ".fc2", r.width, r.hidden, true, &head.fc2));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + ".fc1", hidden, in, true, &head.fc1));
+  LV_RETURN_IF_ERROR(reader.Matrix(at + ".fc2", out, hidden, true, &head.fc2));
   *to = std::move(head);
   return Status::Ok();
 }
@@ -171,6 +171,7 @@ size_t BridgeWeights::bytes() const {
     floats += layer.norm_weight.size() + layer.mlp_norm.size() + layer.uk.size() + layer.uv.size() + layer.sink.size();
     total += layer.q.bytes() + layer.q_time.bytes() + layer.o.bytes() + layer.up.bytes() + layer.down.bytes();
   }
+  floats += frame_place.size();
   for (const auto* head : {&frame_head, &text_head}) {
     if (head->has_value()) total += (*head)->fc1.bytes() + (*head)->fc2.bytes();
   }
@@ -200,8 +201,10 @@ Result<std::shared_ptr<const BridgeWeights>> LoadBridge(const BridgeConfig& conf
   LV_RETURN_IF_ERROR(ReadCompressor(reader, c, weights.get()));
   for (size_t n = 0; n < c.cross_layers.size(); ++n) LV_RETURN_IF_ERROR(ReadCross(reader, c, n, weights.get()));
   if (c.retrieval) {
-    LV_RETURN_IF_ERROR(ReadHead(reader, "retrieval.frame", 2 * c.vit_width, *c.retrieval, &weights->frame_head));
-    LV_RETURN_IF_ERROR(ReadHead(reader, "retrieval.text", c.width, *c.retrieval, &weights->text_head));
+    const RetrievalConfig& r = *c.retrieval;
+    LV_RETURN_IF_ERROR(ReadHead(reader, "retrieval.frame", c.vit_width, r.hidden, r.width, &weights->frame_head));
+    LV_RETURN_IF_ERROR(ReadHead(reader, "retrieval.text", 2 * c.width, r.hidden, r.width + 1, &weights->text_head));
+    LV_RETURN_IF_ERROR(reader.Floats("retrieval.frame.place", {r.parts(), r.hidden}, &weights->frame_place));
     LV_RETURN_IF_ERROR(ReadScalar(reader, "retrieval.scale", &weights->retrieval_scale));
   }
   if (c.caption) LV_RETURN_IF_ERROR(ReadCaptionHead(reader, c, weights.get()));

@@ -34,7 +34,7 @@ struct CrossLayerWeights {
   std::vector<float> sink;    // [heads]
 };
 
-// Two linear layers with a GELU between, then L2 normalisation.
+// Two linear layers with a GELU between.
 struct RetrievalHeadWeights {
   Linear fc1, fc2;
 };
@@ -65,6 +65,7 @@ struct BridgeWeights {
   TimeRope rope;
   std::vector<CrossLayerWeights> cross;  // in order of `layer`
   std::optional<RetrievalHeadWeights> frame_head, text_head;
+  std::vector<float> frame_place;  // [parts, hidden], added between the frame head's layers
   float retrieval_scale = 1.0f;
   std::optional<CaptionHeadWeights> caption_head;
 

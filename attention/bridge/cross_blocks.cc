@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "attention/bridge/retrieval_head.h"
 #include "attention/kernels/cross_attn_ref.h"
 #include "attention/kernels/cuda/mla_mirror.h"
 #include "core/base/log.h"
@@ -16,8 +15,7 @@
 namespace longview {
 namespace {
 
-constexpr float kNormEpsilon = 1e-5f;      // of the blocks' norms
-constexpr float kTextNormEpsilon = 1e-6f;  // keeps a hidden state of zeros from dividing by zero
+constexpr float kNormEpsilon = 1e-5f;  // of the blocks' norms
 
 Status CheckView(const BridgeConfig& config, const CacheView& view, const CrossBlocksOptions& options) {
   LV_RETURN_IF_ERROR(CheckForm(config, options.form));
@@ -323,20 +321,6 @@ double CrossBlocks::SinkShare() const {
 void CrossBlocks::ResetEvidence() {
   std::fill(impl_->evidence.begin(), impl_->evidence.end(), 0.0);
   impl_->rows_seen = 0.0;
-}
-
-Result<std::vector<float>> TextVector(const BridgeWeights& weights, const float* hidden, size_t rows, size_t width) {
-  if (!weights.text_head) return Unsupported("this bridge has no retrieval heads");
-  if (rows == 0 || width != weights.config.width) {
-    return InvalidArgument("a text vector needs hidden states of " + std::to_string(weights.config.width) +
-                           " numbers, not " + std::to_string(rows) + " of " + std::to_string(width));
-  }
-  std::vector<float> row(width), mean(width, 0.0f);
-  for (size_t i = 0; i < rows; ++i) {
-    RmsNorm(hidden + i * width, width, nullptr, kTextNormEpsilon, 1, width, row.data(), width);
-    Axpy(1.0f / static_cast<float>(rows), row.data(), width, mean.data());
-  }
-  return internal::ApplyRetrievalHead(*weights.text_head, mean.data());
 }
 
 }  // namespace longview

@@ -68,12 +68,6 @@ class CrossBlocks : public LayerHook {
   std::unique_ptr<Impl> impl_;
 };
 
-// The retrieval vector of a question: `hidden` [rows, width], the states that enter decoder layer
-// config.retrieval->layer, of the question's own tokens; the caller leaves the prompt's first token out. Each row is
-// divided by its root mean square, their mean goes through the text head, L2-normalised. kUnsupported without heads;
-// kInvalidArgument for no rows.
-Result<std::vector<float>> TextVector(const BridgeWeights& weights, const float* hidden, size_t rows, size_t width);
-
 }  // namespace longview
 
 #endif  // LONGVIEW_ATTENTION_BRIDGE_CROSS_BLOCKS_H_

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "attention/bridge/retrieval_head.h"
+#include "attention/bridge/retrieval.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sdpa.h"
 
@@ -93,19 +93,8 @@ EncodedFrame FrameEncoder::Encode(const float* vit, double t_s, ThreadPool* pool
   frame.latents.resize(c.tokens_per_frame() * c.d_c);
   frame.keys.resize(c.tokens_per_frame() * c.d_r);
   weights_->compressor.Compress(x.data(), c.tokens_per_frame(), t_s, frame.latents.data(), frame.keys.data(), pool);
-  frame.retrieval = RetrievalVector(vit);
+  frame.retrieval = FrameVectors(*weights_, vit, pool);
   return frame;
-}
-
-std::vector<float> FrameEncoder::RetrievalVector(const float* vit) const {
-  if (!weights_->frame_head) return {};
-  const size_t patches = weights_->config.patch_grid * weights_->config.patch_grid, width = weights_->config.vit_width;
-  std::vector<float> pooled(2 * width, 0.0f);
-  std::copy_n(vit, width, pooled.begin());
-  for (size_t i = 1; i <= patches; ++i) {
-    Axpy(1.0f / static_cast<float>(patches), vit + i * width, width, pooled.data() + width);
-  }
-  return internal::ApplyRetrievalHead(*weights_->frame_head, pooled.data());
 }
 
 }  // namespace longview

@@ -16,7 +16,7 @@ namespace longview {
 struct EncodedFrame {
   std::vector<float> latents;    // [tokens_per_frame, d_c]
   std::vector<float> keys;       // [tokens_per_frame, d_r]
-  std::vector<float> retrieval;  // [retrieval width], L2-normalised; empty where the bridge has no retrieval heads
+  std::vector<float> retrieval;  // as FrameVectors; empty where the bridge has no retrieval heads
 };
 
 // Thread-safe. A frame's numbers do not depend on what else is encoded beside it.
@@ -32,10 +32,6 @@ class FrameEncoder {
   EncodedFrame Encode(const float* vit, double t_s, ThreadPool* pool) const;
 
  private:
-  // Of the class token and the mean of the patches as the ViT gives them: what the encoder makes of them is for
-  // describing, and finds pictures less well. Empty without heads.
-  std::vector<float> RetrievalVector(const float* vit) const;
-
   std::shared_ptr<const BridgeWeights> weights_;
 };
 

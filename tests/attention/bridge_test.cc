@@ -16,6 +16,7 @@
 #include "attention/bridge/cross_blocks.h"
 #include "attention/bridge/frame_encoder.h"
 #include "attention/bridge/latent_residual.h"
+#include "attention/bridge/retrieval.h"
 #include "core/base/arena.h"
 #include "core/io/weights.h"
 #include "core/tensor/dtype.h"
@@ -165,20 +166,29 @@ TEST_F(BridgeTest, FrameTokensLatentsAndTimeKeys) {
     EXPECT_LE(d.max_error, 1e-4) << d.worst;
     d = Compare(frame.keys, std::span(keys).subspan(i * kTokens * 16, kTokens * 16));
     EXPECT_LE(d.max_error, 1e-4) << d.worst;
-    d = Compare(frame.retrieval, std::span(retrieval).subspan(i * 24, 24));
+    d = Compare(frame.retrieval, std::span(retrieval).subspan(i * frame.retrieval.size(), frame.retrieval.size()));
     EXPECT_LE(d.max_error, 1e-5) << d.worst;
   }
 }
 
-TEST_F(BridgeTest, TextVector) {
-  const std::vector<float> hidden = Expected("hidden");
-  const auto vector = TextVector(*weights_, hidden.data(), kRows, kWidth);
-  ASSERT_TRUE(vector.ok());
-  EXPECT_LE(Compare(*vector, Expected("text_vector")).max_error, 1e-5);
-  EXPECT_EQ(TextVector(*weights_, hidden.data(), 0, kWidth).status().code(), StatusCode::kInvalidArgument);
+TEST_F(BridgeTest, WordsFitFramesAsInTraining) {
+  const std::vector<float> hidden = Expected("hidden"), embedded = Expected("embedded"), frames = Expected("retrieval"),
+                           fits = Expected("fits");
+  const auto words = ReadWords(*weights_, embedded.data(), hidden.data(), kRows, kWidth);
+  ASSERT_TRUE(words.ok());
+  EXPECT_LE(Compare(words->vectors, Expected("word_vectors")).max_error, 1e-5);
+  EXPECT_LE(Compare(words->shares, Expected("word_shares")).max_error, 1e-5);
+  const RetrievalConfig& config = *weights_->config.retrieval;
+  const size_t numbers = config.parts() * config.width;
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(Fit(config, *words, std::span(frames).subspan(i * numbers, numbers)), fits[i], 1e-5);
+  }
+  EXPECT_EQ(ReadWords(*weights_, embedded.data(), hidden.data(), 0, kWidth).status().code(),
+            StatusCode::kInvalidArgument);
   BridgeWeights headless = *weights_;
-  headless.text_head.reset();
-  EXPECT_EQ(TextVector(headless, hidden.data(), kRows, kWidth).status().code(), StatusCode::kUnsupported);
+  headless.config.retrieval.reset();
+  EXPECT_EQ(ReadWords(headless, embedded.data(), hidden.data(), kRows, kWidth).status().code(),
+            StatusCode::kUnsupported);
 }
 
 TEST_F(BridgeTest, TheCaptionHeadSaysWhatTheTrainingCodeSays) {

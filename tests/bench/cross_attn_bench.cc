@@ -90,6 +90,7 @@ void MlaDecode(benchmark::State& state, CacheStore store, size_t d_c, size_t d_r
   state.SetLabel(std::string(CrossAttnKernelName(CrossAttnBest(store))));
   state.counters["tokens/s"] = benchmark::Counter(tokens, benchmark::Counter::kIsRate);
   state.counters["s/token"] = benchmark::Counter(tokens, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["bytes"] = static_cast<double>(setup.cache->bytes());
   state.counters["B/s"] =
       benchmark::Counter(static_cast<double>(setup.cache->tokens()) * static_cast<double>(state.iterations()) *
                              static_cast<double>(setup.cache->bytes()) / static_cast<double>(setup.cache->tokens()),
@@ -133,6 +134,12 @@ BENCHMARK_CAPTURE(MlaDecode, bf16_threads, CacheStore::kBF16, 128, 32, 9)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MlaDecode, int8, CacheStore::kI8, 128, 32, 9)->Args({262144, 1, 0})->Unit(benchmark::kMillisecond);
+// Ten hours, a frame a second, of 65 and of 256 tokens.
+BENCHMARK_CAPTURE(MlaDecode, ten_hours, CacheStore::kBF16, 128, 32, 9)
+    ->Args({int64_t{36000} * 65, 2, 0})
+    ->Args({int64_t{36000} * 256, 2, 0})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 // Wider time keys.
 BENCHMARK_CAPTURE(MlaDecode, time_keys_32, CacheStore::kBF16, 128, 32, 9)
     ->Apply(Lengths)
@@ -149,7 +156,7 @@ BENCHMARK(MhaDecode)->Name("seed_mha")->Apply(Crossing)->Unit(benchmark::kMillis
 BENCHMARK_CAPTURE(MlaDecode, bf16_long, CacheStore::kBF16, 32, 32, 9)
     ->Args({262144, 1, 0})
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(MlaDecode, bf16_prompt_rows, CacheStore::kBF16, 128, 32, 5 * 9)
+BENCHMARK_CAPTURE(MlaDecode, bf16_prompt_rows, CacheStore::kBF16, 128, 32, size_t{5} * 9)
     ->Args({16384, 1, 0})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(MlaDecode, bf16_512_64_16_heads, CacheStore::kBF16, 512, 64, 16)

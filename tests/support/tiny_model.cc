@@ -120,10 +120,11 @@ void WriteBridge(const std::filesystem::path& path, const TinyModelOptions& opti
     writer.Matrix(at + "down.weight", kText, kMlp, 0.3);
   }
   if (options.retrieval) {
-    writer.Linear("retrieval.frame.fc1", 512, 2 * kWidth);
-    writer.Linear("retrieval.frame.fc2", 256, 512);
-    writer.Linear("retrieval.text.fc1", 512, kText);
-    writer.Linear("retrieval.text.fc2", 256, 512);
+    writer.Linear("retrieval.frame.fc1", 64, kWidth);
+    writer.Matrix("retrieval.frame.place", 4 + 2, 64);
+    writer.Linear("retrieval.frame.fc2", 32, 64);
+    writer.Linear("retrieval.text.fc1", 64, 2 * kText);
+    writer.Linear("retrieval.text.fc2", 32 + 1, 64);
     writer.Constant("retrieval.scale", {1}, 20.0f);
   }
   if (options.caption) {
@@ -190,7 +191,8 @@ void WriteTinyModel(const std::filesystem::path& folder, const std::filesystem::
                            {"max_wavelength_s", 144000}}},
                          {"retrieval", nullptr},
                          {"prompts", {{"caption", "Describe this moment."}}}};
-  if (options.retrieval) config["retrieval"] = {{"layer", 12}, {"width", 256}, {"hidden", 512}};
+  if (options.retrieval)
+    config["retrieval"] = {{"layer", 12}, {"width", 32}, {"hidden", 64}, {"pool", 2}, {"sharpness", 10}};
   if (options.caption) {
     config["caption"] = {{"layers", 1},           {"width", kHeadWidth},  {"heads", 2},
                          {"mlp", 2 * kHeadWidth}, {"tokens", kHeadWords}, {"longest", kLongest}};

@@ -26,7 +26,7 @@ import teacher  # noqa: E402
 VIT = dict(layers=4, width=48, taps=[1, 3], image=224, patch=14)
 SHAPE = dict(pool=4, vit_width=VIT["width"] * len(VIT["taps"]), d_v=48, encoder_layers=2, encoder_heads=3, encoder_mlp=96, d_c=64, d_r=16, cuts=[32, 64],
              cross_layers=[1, 3], heads=3, d_k=16, mlp=64, width=72, min_wavelength_s=2.0, max_wavelength_s=144000.0)
-RETRIEVAL = dict(layer=2, width=24, hidden=40)
+RETRIEVAL = dict(layer=2, width=24, hidden=40, pool=2, sharpness=10)
 TOKENS = [7 + 3 * i for i in range(60)]
 TIMES = [0.0, 4321.5]
 QUESTION_TIME = 4300.25
@@ -79,8 +79,10 @@ def stored(name, p):
 def main():
     torch.manual_seed(7)
     bridge = training.Bridge([1.0, 1.0], SHAPE)
-    frame_head = training.RetrievalHead(2 * SHAPE["vit_width"], RETRIEVAL["hidden"], RETRIEVAL["width"])
-    text_head = training.RetrievalHead(SHAPE["width"], RETRIEVAL["hidden"], RETRIEVAL["width"])
+    frame_head = training.FrameHead(SHAPE["vit_width"], RETRIEVAL)
+    frame_head.place.data.normal_()
+    text_head = training.TextHead(2 * SHAPE["width"], RETRIEVAL)
+    text_head.fc2.weight.data[-1] *= 4  # words that count differently
     for module in (bridge, frame_head, text_head):
         round_weights(module)
     weights = {}
@@ -101,9 +103,12 @@ def main():
         x = bridge.encoder(training.pool_tokens(vit, SHAPE["pool"]))
         latents, keys = bridge.compress(x, torch.tensor(TIMES), SHAPE["d_c"])
         out = {"vit": vit, "x": x, "latents": latents, "keys": keys, "hidden": hidden}
-        out["retrieval"] = frame_head(torch.cat([vit[:, 0], vit[:, 1:].mean(1)], -1))
-        rms = hidden.square().mean(-1, keepdim=True).sqrt()
-        out["text_vector"] = text_head((hidden / rms).mean(0))
+        out["retrieval"] = frame_head(training.picture_parts(vit, RETRIEVAL["pool"]))
+        out["embedded"] = 0.1 * torch.randn(ROWS, SHAPE["width"])
+        rms = lambda x: F.rms_norm(x, x.shape[-1:], None, 1e-6)
+        out["word_vectors"], counts = text_head(torch.cat([rms(out["embedded"]), rms(hidden)], -1))
+        out["word_shares"] = counts / counts.sum()
+        out["fits"] = training.fits(out["word_vectors"], counts, torch.tensor([ROWS]), out["retrieval"], RETRIEVAL["sharpness"])
         for cut in SHAPE["cuts"]:
             c, r = latents[..., :cut].reshape(1, -1, cut), keys.reshape(1, -1, SHAPE["d_r"])
             h, exact, shares = hidden, hidden.double(), []

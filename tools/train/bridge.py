@@ -199,13 +199,49 @@ class WordHead(nn.Module):
         return F.linear(latents, self.weight[:, :latents.shape[-1]]).logsumexp(1) + self.bias
 
 
-class RetrievalHead(nn.Module):
-    def __init__(self, width_in, hidden=512, width=256):
+RETRIEVAL = dict(layer=12, width=64, hidden=512, pool=4, sharpness=10)
+
+
+def picture_parts(pooled, pool):
+    """[n, 1 + P * P, w], pooled tokens as pool_tokens makes them -> [n, 2 + pool * pool, w]: the class token, the parts, the mean of all."""
+    n, t, w = pooled.shape
+    side = math.isqrt(t - 1)
+    step = side // pool
+    grid = pooled[:, 1:].reshape(n, pool, step, pool, step, w).mean((2, 4)).reshape(n, pool * pool, w)
+    return torch.cat([pooled[:, :1], grid, grid.mean(1, keepdim=True)], 1)
+
+
+class FrameHead(nn.Module):
+    """Parts of pictures [n, parts, width_in] -> vectors [n, parts, width]."""
+
+    def __init__(self, width_in, r):
         super().__init__()
-        self.fc1, self.fc2 = nn.Linear(width_in, hidden), nn.Linear(hidden, width)
+        self.fc1, self.fc2 = nn.Linear(width_in, r["hidden"]), nn.Linear(r["hidden"], r["width"])
+        self.place = nn.Parameter(torch.zeros(2 + r["pool"] ** 2, r["hidden"]))
 
     def forward(self, x):
-        return F.normalize(self.fc2(F.gelu(self.fc1(x))), dim=-1)
+        return F.normalize(self.fc2(F.gelu(self.fc1(x) + self.place)), dim=-1)
+
+
+class TextHead(nn.Module):
+    """Tokens of texts [n, width_in] -> vectors [n, width], and how much each counts [n]."""
+
+    def __init__(self, width_in, r):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(width_in, r["hidden"]), nn.Linear(r["hidden"], r["width"] + 1)
+
+    def forward(self, x):
+        y = self.fc2(F.gelu(self.fc1(x)))
+        return F.normalize(y[:, :-1], dim=-1), y[:, -1].clamp(-8, 8).exp()
+
+
+def fits(words, counts, lengths, frames, sharpness):
+    """[texts, n]: how well each text, `lengths` of the words [words, width] each, fits each of `frames` [n, parts, width]: each word looks for
+    the part most like it (late interaction), by a smooth maximum."""
+    nearest = torch.einsum("wd,npd->wnp", words, frames).mul(sharpness).logsumexp(-1).sub(math.log(frames.shape[1])) / sharpness
+    text = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
+    shares = counts / torch.zeros(len(lengths)).index_add(0, text, counts)[text]
+    return torch.zeros(len(lengths), len(frames)).index_add(0, text, nearest * shares[:, None])
 
 
 class Bridge(nn.Module):

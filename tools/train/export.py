@@ -61,18 +61,6 @@ def read_back(path, names, scales):
     return {name: weights[product_name(name)].float() / folded(name, scales) for name in names}
 
 
-def joined(pairs):
-    """Several pairs of retrieval heads as one, whose cosine is the mean of theirs: their hidden layers side by side, each feeding numbers of its own."""
-    if len(pairs) == 1:
-        return pairs[0]
-    out = dict(scale=torch.stack([p["scale"].float() for p in pairs]).mean())
-    for head in ("frame", "text"):
-        parts = [p[head] for p in pairs]
-        out[head] = {"fc1.weight": torch.cat([p["fc1.weight"] for p in parts]), "fc1.bias": torch.cat([p["fc1.bias"] for p in parts]),
-                     "fc2.weight": torch.block_diag(*(p["fc2.weight"] for p in parts)), "fc2.bias": torch.cat([p["fc2.bias"] for p in parts])}
-    return out
-
-
 def tensors(checkpoint, retrieval, teacher):
     out = {product_name(name): value * folded(name, checkpoint["scales"]) for name, value in checkpoint["average"].items()}
     if retrieval:
@@ -88,11 +76,11 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name in ("checkpoint", "onnx", "gguf", "out"):
         ap.add_argument("--" + name, required=True)
-    ap.add_argument("--retrieval", nargs="*", help="pairs of heads, of one seed each; several are used as one")
+    ap.add_argument("--retrieval")
     ap.add_argument("--teacher")
     args = ap.parse_args()
     checkpoint = torch.load(args.checkpoint, map_location="cpu")
-    retrieval = joined([torch.load(path, map_location="cpu") for path in args.retrieval]) if args.retrieval else None
+    retrieval = torch.load(args.retrieval, map_location="cpu") if args.retrieval else None
     teacher = torch.load(args.teacher, map_location="cpu") if args.teacher else None
     if teacher and any(not torch.equal(checkpoint["average"][k].float(), v.float()) for k, v in teacher["average"].items() if k.startswith(("encoder.", "compress.down.", "compress.norm"))):
         raise SystemExit(f"export: {args.checkpoint} has another encoder than {args.teacher}: its cross blocks and the caption head read different latents")
@@ -107,7 +95,7 @@ def main():
                  mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225]),
         text=dict(file=os.path.basename(args.gguf), sha256=sha256(args.gguf)),
         bridge=dict({k: v for k, v in s.items() if k not in ("width", "vit_width")}, file="bridge.safetensors", sha256=sha256(weights)),
-        retrieval=dict(layer=12, width=retrieval["text"]["fc2.weight"].shape[0], hidden=retrieval["text"]["fc1.weight"].shape[0]) if retrieval else None,
+        retrieval=retrieval["shape"] if retrieval else None,
         caption=caption_config(teacher) if teacher else None,
         prompts=dict(caption=CAPTION_PROMPTS[0]))
     with open(os.path.join(args.out, "config.json"), "w") as f:
