@@ -2,14 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/engine/export_subtitles.h"
 #include "tests/support/run_process.h"
+#include "tests/support/temp_folder.h"
 
 namespace longview {
 namespace {
@@ -57,13 +56,12 @@ std::vector<Cue> EvilCues() {
 
 // What FFmpeg finds in a subtitle file: start and end of every cue in milliseconds.
 std::vector<std::pair<int64_t, int64_t>> ReadByFfmpeg(const std::string& bytes, const std::string& extension) {
-  const std::string path = ::testing::TempDir() + "lv_export_test." + extension;
-  std::ofstream(path, std::ios::binary) << bytes;
+  const TempFolder folder;
+  const std::string path = folder.Write("cues." + extension, bytes).string();
   const auto run = test::RunProcess(
       {"ffprobe", "-v", "error", "-show_entries", "packet=pts_time,duration_time", "-of", "json", path});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err, "");
-  std::filesystem::remove(path);
   std::vector<std::pair<int64_t, int64_t>> cues;
   const nlohmann::json found = nlohmann::json::parse(run.out);
   for (const auto& packet : found["packets"]) {

@@ -5,10 +5,10 @@
 
 #include <clocale>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "tests/support/run_process.h"
+#include "tests/support/temp_folder.h"
 
 namespace longview {
 namespace {
@@ -101,11 +101,10 @@ TEST(TimeFormatTest, WritesForPeople) {
 
 // Case 44: a process whose locale writes decimal commas. The locale is compiled here where the system lacks it.
 TEST(TimeFormatTest, IgnoresTheLocale) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "lv_locale";
-  std::filesystem::create_directories(folder);
+  const TempFolder folder;
   const auto made = test::RunProcess({"localedef", "-i", "de_DE", "-f", "UTF-8", (folder / "de_DE.UTF-8").string()});
   ASSERT_EQ(made.exit_code, 0) << "localedef failed (package locales, which tools/test installs): " << made.err;
-  setenv("LOCPATH", folder.c_str(), 1);
+  setenv("LOCPATH", folder.path().c_str(), 1);
   ASSERT_NE(std::setlocale(LC_ALL, "de_DE.UTF-8"), nullptr);
   EXPECT_STREQ(std::localeconv()->decimal_point, ",");
   EXPECT_DOUBLE_EQ(*ParseDuration("0.5s"), 0.5);

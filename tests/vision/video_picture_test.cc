@@ -203,15 +203,15 @@ TEST(VideoPicture, DetailedStillsAreReadByTheirBytes) {
   noise.rgb.resize(size_t{3} * 320 * 240);
   uint32_t state = 1;
   for (uint8_t& value : noise.rgb) value = static_cast<uint8_t>((state = state * 1664525u + 1013904223u) >> 24);
-  for (const char* ending : {".jpg", ".png"}) {
-    const std::string path = testing::TempDir() + "detailed" + ending;
+  const TempFolder folder;
+  for (const std::string ending : {".jpg", ".png"}) {
+    const std::string path = (folder / ("detailed" + ending)).string();
     ASSERT_TRUE(WritePicture(noise, path).ok());
     const auto reader = VideoReader::Open(path, {}, {});
     ASSERT_TRUE(reader.ok()) << reader.status().message();
     EXPECT_TRUE((*reader)->Info().still);
     EXPECT_EQ((*reader)->Info().width, 320);
     EXPECT_TRUE((*reader)->PictureAt(0.0).ok());
-    std::remove(path.c_str());
   }
 }
 
