@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "app/engine/question_words.h"
 #include "app/engine/time_text.h"
 #include "attention/bridge/cross_blocks.h"
 #include "attention/bridge/retrieval.h"
@@ -25,8 +26,24 @@ constexpr double kSecondReading = 0.5;
 // some tenths of a second.
 constexpr uint64_t kAttendedToo = 500'000;
 
+// The heads know captions: of a question only the words that say what is to be seen count, where there are any.
+void LeaveOutAsking(const Tokenizer& tokenizer, const ChatPrompt& prompt, WordVectors* words) {
+  std::vector<float> shares = words->shares;
+  float sum = 0.0f;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const std::string text = tokenizer.Decode(std::span(prompt.tokens).subspan(prompt.text_begin + i, 1));
+    const std::vector<QuestionWord> alone = WordsOf(text);
+    if (AsksOnly(alone.empty() ? std::string_view() : std::string_view(alone.front().lower))) shares[i] = 0.0f;
+    sum += shares[i];
+  }
+  if (sum <= 0.0f) return;
+  for (float& share : shares) share /= sum;
+  words->shares = std::move(shares);
+}
+
+// question: whether the prompt is one, rather than words to look for.
 Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPrompt& prompt,
-                                         std::span<const size_t> frames, KvCache* kv, ThreadPool* pool,
+                                         std::span<const size_t> frames, bool question, KvCache* kv, ThreadPool* pool,
                                          const std::stop_token& stop) {
   const BridgeWeights& bridge = session.bridge();
   ForwardCall call;
@@ -38,9 +55,9 @@ Result<std::vector<double>> ScoreByHeads(const Session& session, const ChatPromp
   LV_ASSIGN_OR_RETURN(const std::vector<float> embedded, decoder.HiddenStates(call.tokens, 0, kv, pool));
   LV_ASSIGN_OR_RETURN(const ForwardResult result, decoder.Forward(call, kv, pool));
   const size_t width = decoder.config().width, begin = prompt.text_begin * width;
-  LV_ASSIGN_OR_RETURN(const WordVectors words,
-                      ReadWords(bridge, embedded.data() + begin, result.captured.data() + begin,
-                                prompt.text_end - prompt.text_begin, width));
+  LV_ASSIGN_OR_RETURN(WordVectors words, ReadWords(bridge, embedded.data() + begin, result.captured.data() + begin,
+                                                   prompt.text_end - prompt.text_begin, width));
+  if (question) LeaveOutAsking(*session.text().tokenizer, prompt, &words);
   const RetrievalConfig& config = *bridge.config.retrieval;
   std::vector<std::span<const float>> vectors;
   vectors.reserve(frames.size());
@@ -149,7 +166,7 @@ Result<std::vector<double>> ScoreFrames(const Session& session, const ChatPrompt
                                         std::span<const size_t> frames, double question_time_s, PromptReading* reading,
                                         ThreadPool* pool, const std::stop_token& stop) {
   return session.bridge().config.retrieval
-             ? ScoreByHeads(session, prompt, frames, &reading->kv, pool, stop)
+             ? ScoreByHeads(session, prompt, frames, false, &reading->kv, pool, stop)
              : ScoreByAttention(session, prompt, frames, question_time_s, reading, pool, stop);
 }
 
@@ -193,7 +210,8 @@ Result<Candidates> FindCandidates(const Session& session, std::string_view words
     order = ByScore(nearness);
   } else {
     if (heads) {
-      LV_ASSIGN_OR_RETURN(std::vector<double> fits, ScoreByHeads(session, prompt, frames, &reading->kv, pool, stop));
+      LV_ASSIGN_OR_RETURN(std::vector<double> fits,
+                          ScoreByHeads(session, prompt, frames, true, &reading->kv, pool, stop));
       LV_ASSIGN_OR_RETURN(order, Rank(session, words, frames, stop, pool, &fits));
     }
     if (all || !heads || session.Stats().tokens <= kAttendedToo) {

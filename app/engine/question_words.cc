@@ -190,6 +190,15 @@ std::string InTrainedWords(std::string_view question) {
   return told.empty() ? std::string(question) : told;
 }
 
+bool AsksOnly(std::string_view lower) {
+  return IsFootage(lower) ||
+         IsOneOf(lower,
+                 {"what", "who",  "whose", "which", "where", "when", "how", "many", "much",  "color",     "colour",
+                  "is",   "are",  "was",   "were",  "do",    "does", "did", "can",  "could", "there",     "any",
+                  "this", "that", "a",     "an",    "the",   "in",   "of",  "or",   "doing", "happening", "see",
+                  "seen", "show", "shown", "you",   "we",    "it",   "?",   ",",    ".",     ""});
+}
+
 std::string PresenceQuestion(std::string_view prompt) {
   bool respelt = false;
   std::vector<std::string> words = Plain(prompt, &respelt);

@@ -22,6 +22,9 @@ std::vector<QuestionWord> WordsOf(std::string_view question);
 // small bridge answers the words that it knows better than their paraphrase. Others come back as they are.
 std::string InTrainedWords(std::string_view question);
 
+// Whether a word of a question says what is asked ("what", "many", "color", "?") rather than what is to be seen.
+bool AsksOnly(std::string_view lower);
+
 // "Is there a dog in the picture?" for "How many dogs are there?": the bridge was never taught to deny a count, so
 // whether there is anything to be counted is asked first. Empty for every other question.
 std::string PresenceQuestion(std::string_view prompt);

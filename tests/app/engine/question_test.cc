@@ -128,6 +128,22 @@ TEST(Question, WhatIsCountedMustBeThere) {
   }
 }
 
+TEST(Question, OnlyWhatIsToBeSeenIsLookedFor) {
+  const auto looked_for = [](std::string_view question) {
+    std::string left;
+    for (const QuestionWord& word : WordsOf(question)) {
+      if (!AsksOnly(word.lower)) left += (left.empty() ? "" : " ") + word.lower;
+    }
+    return left;
+  };
+  EXPECT_EQ(looked_for("What color is the dog's collar?"), "dog's collar");
+  EXPECT_EQ(looked_for("How many men are there?"), "men");
+  EXPECT_EQ(looked_for("Is there a bicycle in the picture?"), "bicycle");
+  EXPECT_EQ(looked_for("What is the woman doing?"), "woman");
+  EXPECT_EQ(looked_for("What is this?"), "");
+  for (const char* mark : {"?", ",", ".", ""}) EXPECT_TRUE(AsksOnly(mark)) << mark;
+}
+
 TEST(Question, OtherQuestionsStayAsTheyAre) {
   for (const char* question : {"What is the dog doing?", "When you look at the dog, what do you feel?", "When?",
                                "Where is the dog?", "What did the man carry before he sat down?", "", "   ", "When is",
