@@ -215,6 +215,7 @@ TEST(SubtitlesTest, JsonlGivesTextsBackUnchanged) {
 
 TEST(SubtitlesTest, FfmpegReadsTheSameTimes) {
   std::vector<Cue> cues;
+  cues.reserve(300);
   for (int i = 0; i < 300; ++i) cues.push_back({i * 40.0337, i * 40.0337 + 39.9999, "cue " + std::to_string(i)});
   const auto arranged = ArrangeCues(cues, 0.0);
   for (const SubtitleFormat format : {SubtitleFormat::kSrt, SubtitleFormat::kVtt}) {
