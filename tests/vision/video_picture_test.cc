@@ -75,7 +75,7 @@ TEST(VideoPicture, EveryOrientationIsTurnedUpright) {
     jpeg[entry + 9] = static_cast<char>(value);
     const Result<std::unique_ptr<VideoReader>> reader = VideoReader::Open(folder.Write("o.jpg", jpeg), {}, {});
     ASSERT_TRUE(reader.ok()) << reader.status().message();
-    const Picture p = std::move(**(*reader)->Next());
+    const Picture p = **(*reader)->Next();
     const Row& row = rows[value - 1];
     for (int corner = 0; corner < 4; ++corner) {
       EXPECT_EQ(Colour(p, corner % 2 == 0 ? 0.1 : 0.9, corner < 2 ? 0.1 : 0.9), row.corners[corner])
@@ -93,7 +93,7 @@ TEST(VideoPicture, PixelsAreMadeSquare) {
   ASSERT_EQ(p.height, 144);
   int wide = 0;
   int high = 0;
-  for (int x = 0; x < p.width; ++x) wide += p.Row(p.height / 2)[3 * x] > 128 ? 1 : 0;
+  for (int x = 0; x < p.width; ++x) wide += p.Row(p.height / 2)[ptrdiff_t{3} * x] > 128 ? 1 : 0;
   for (int y = 0; y < p.height; ++y) high += At(p, 0.45, (y + 0.5) / p.height)[0] > 128 ? 1 : 0;
   EXPECT_NEAR(static_cast<double>(wide) / high, 1.0, 0.05) << wide << " x " << high;
 }
@@ -107,8 +107,8 @@ TEST(VideoPicture, OddSizesLoseNoColumn) {
       ASSERT_EQ(p.width, width);
       ASSERT_EQ(p.height, height);
       for (int y = 0; y < height; ++y) {
-        EXPECT_EQ(test::ColourName(p.Row(y) + 3 * (width - 1)), "red") << file << " row " << y;
-        ExpectNear(p.Row(y) + 3 * grey, {128, 128, 128}, 4, file);
+        EXPECT_EQ(test::ColourName(p.Row(y) + ptrdiff_t{3} * (width - 1)), "red") << file << " row " << y;
+        ExpectNear(p.Row(y) + ptrdiff_t{3} * grey, {128, 128, 128}, 4, file);
       }
     }
   }
@@ -176,7 +176,8 @@ TEST(VideoPicture, InterlacedFramesAreDeinterlaced) {
   double sum = 0.0;
   int count = 0;
   for (int y = p->height / 2 + 4; y + 5 < p->height; ++y) {
-    for (int x = 0; x < p->width; ++x, ++count) sum += std::abs(p->Row(y)[3 * x] - p->Row(y + 1)[3 * x]);
+    for (int x = 0; x < p->width; ++x, ++count)
+      sum += std::abs(p->Row(y)[ptrdiff_t{3} * x] - p->Row(y + 1)[ptrdiff_t{3} * x]);
   }
   EXPECT_LE(sum / count, 2.0);
 }
@@ -226,7 +227,7 @@ TEST(VideoPicture, TinyAndThinPicturesWork) {
     ASSERT_TRUE(reader->Advance().ok());
     const Result<Picture> small = reader->Small(64, 36);
     ASSERT_TRUE(small.ok()) << small.status().message();
-    EXPECT_EQ(test::ColourName(small->Row(35) + 3 * 63), "red") << file;
+    EXPECT_EQ(test::ColourName(small->Row(35) + ptrdiff_t{3} * 63), "red") << file;
     EXPECT_TRUE(PreprocessPicture(*reader->Render(), {}).ok()) << file;
   }
 }
@@ -237,7 +238,7 @@ TEST(VideoPicture, DeliveredAtATargetSizeEqualsStretchingTheShownPicture) {
   for (const char* file : {"sar.mp4", "rot90.mp4", "interlaced.ts"}) {
     auto scaled = OpenCase(file, options);
     ASSERT_NE(scaled, nullptr);
-    const Picture p = std::move(**scaled->Next());
+    const Picture p = **scaled->Next();
     EXPECT_EQ(p.width, 224);
     EXPECT_EQ(p.rgb, StretchPicture(First(file), 224, 224)->rgb) << file;
   }
