@@ -2,6 +2,8 @@
 #include "ui/search_pane.h"
 
 #include <QCheckBox>
+#include <QFontMetrics>
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QIcon>
 #include <QLabel>
@@ -19,6 +21,9 @@
 
 namespace longview::ui {
 namespace {
+
+// A moment's place in the grid, with its picture or before that has come.
+QSize momentSize() { return {140, 80 + QFontMetrics(QGuiApplication::font()).height() + 10}; }
 constexpr int kMoments = 24;
 }  // namespace
 
@@ -56,6 +61,8 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
       const QImage image = thumbnails_->get(video, moment.start, sampling_);
       return image.isNull() ? QVariant() : QVariant(QIcon(QPixmap::fromImage(image)));
     }
+    case Qt::SizeHintRole:
+      return momentSize();
     case kVideo:
       return video;
     case kStart:
@@ -108,8 +115,7 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   grid_->setResizeMode(QListView::Adjust);
   grid_->setMovement(QListView::Static);
   grid_->setIconSize(QSize(128, 80));
-  grid_->setGridSize(QSize(140, 80 + fontMetrics().height() + 10));
-  grid_->setUniformItemSizes(true);
+  grid_->setGridSize(momentSize());
   column->addWidget(grid_, 1);
   connect(words_, &QLineEdit::returnPressed, go_, &QPushButton::click);
   connect(words_, &QLineEdit::textChanged, this, &SearchPane::updateEnabled);
