@@ -19,7 +19,8 @@
 namespace longview {
 namespace {
 
-using internal::kSweepTile;
+using internal::kSweepLargestTile;
+using internal::kSweepPad;
 using internal::MassTask;
 using internal::SweepKernel;
 using internal::SweepTask;
@@ -183,12 +184,14 @@ void Merge(const CrossAttnParams& params, Work* work) {
   }
 }
 
-// Scratch of one thread: the tile and the probabilities.
+// Scratch of one thread: the tile, the probabilities and what they add up to.
 struct Scratch {
   explicit Scratch(const Work& work)
-      : tile(NewFloats(kSweepTile * work.row_width)), p(NewFloats(work.queries * kSweepTile)) {}
-  bool ok() const { return tile != nullptr && p != nullptr; }
-  Floats tile, p;
+      : tile(NewFloats(kSweepLargestTile * work.row_width)),
+        p(NewFloats(work.queries * kSweepLargestTile)),
+        lane_sums(NewFloats(work.queries * kSweepPad)) {}
+  bool ok() const { return tile != nullptr && p != nullptr && lane_sums != nullptr; }
+  Floats tile, p, lane_sums;
 };
 
 Status SweepAll(const CrossAttnParams& params, const SweepKernel& kernel, ThreadPool* pool, Work* work) {
@@ -213,6 +216,7 @@ Status SweepAll(const CrossAttnParams& params, const SweepKernel& kernel, Thread
       task.packed = work->packed.get();
       task.tile = scratch[static_cast<size_t>(slot)].tile.get();
       task.p = scratch[static_cast<size_t>(slot)].p.get();
+      task.lane_sums = scratch[static_cast<size_t>(slot)].lane_sums.get();
       task.out = work->out.get() + part * work->queries * work->c_width;
       task.max = work->max.get() + part * work->queries;
       task.sum = work->sum.get() + part * work->queries;

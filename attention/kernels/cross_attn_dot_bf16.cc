@@ -1,8 +1,8 @@
 // The sweep with bf16 dot products (AVX512_BF16's vdpbf16ps: two products a lane, summed in fp32), for bf16 caches.
 //
-// Rows of the tile stay bf16. Scores contract pairs of neighbouring numbers of a row; outputs contract pairs of tokens,
-// for which the tile's latents are kept a second time with two tokens interleaved. Queries and probabilities are
-// rounded to bf16.
+// Rows are read where they lie in the cache; only those of frames that keep fewer numbers are copied, with zeros behind
+// them. Scores contract pairs of neighbouring numbers of a row, outputs pairs of tokens, whose latents are interleaved
+// in registers for nine queries at a time. Queries and probabilities are rounded to bf16.
 //
 // The same code is compiled for AVX2 with the dot product spelled out, so that tests can hold it against the reference
 // on machines without the instruction.
@@ -54,164 +54,272 @@ HWY_INLINE VF DotPairs(VF sum, VU16 a, VU16 b) {
 #endif
 }
 
-// p[n] in [0, 1] as bf16, to nearest even.
-HWY_INLINE void RoundRow(const float* HWY_RESTRICT p, size_t n, uint16_t* HWY_RESTRICT to) {
-  const F d;
+// A vector of numbers >= 0 as bf16, to nearest even.
+HWY_INLINE void StoreBf16(VF v, uint16_t* HWY_RESTRICT to) {
+  const hn::Rebind<uint16_t, F> du16;
+#if LV_NATIVE_DOT_BF16
+  const hn::Vec<decltype(du16)> rounded{reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(v.raw))};
+  hn::StoreU(rounded, du16, to);
+#else
   const hn::Repartition<uint32_t, F> du;
   const hn::RebindToSigned<F> di;
   const hn::Rebind<int16_t, F> d16;
-  const hn::Rebind<uint16_t, F> du16;
-  for (size_t t = 0; t < n; t += hn::Lanes(d)) {
-    const auto bits = hn::BitCast(du, hn::Load(d, p + t));
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-    const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd));
-    hn::StoreU(hn::BitCast(du16, hn::DemoteTo(d16, hn::BitCast(di, rounded))), du16, to + t);
-  }
+  const auto bits = hn::BitCast(du, v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(du, 0x7FFF)), odd));
+  hn::StoreU(hn::BitCast(du16, hn::DemoteTo(d16, hn::BitCast(di, rounded))), du16, to);
+#endif
 }
 
-// p[3, kSweepTile] at four tokens = q[3, width] . k[4, width]; q dense, k with rows of `stride`.
-HWY_INLINE void DotScore3x4(const uint16_t* HWY_RESTRICT q, const uint16_t* HWY_RESTRICT k, size_t width, size_t stride,
-                            float* HWY_RESTRICT p) {
-  const U16 d;
-  VF s00 = hn::Zero(F()), s01 = s00, s02 = s00, s03 = s00;
-  VF s10 = s00, s11 = s00, s12 = s00, s13 = s00;
-  VF s20 = s00, s21 = s00, s22 = s00, s23 = s00;
-  for (size_t i = 0; i < width; i += hn::Lanes(d)) {
-    const VU16 q0 = hn::Load(d, q + i), q1 = hn::Load(d, q + width + i), q2 = hn::Load(d, q + 2 * width + i);
-    VU16 t = hn::Load(d, k + i);
-    s00 = DotPairs(s00, t, q0);
-    s10 = DotPairs(s10, t, q1);
-    s20 = DotPairs(s20, t, q2);
-    t = hn::Load(d, k + stride + i);
-    s01 = DotPairs(s01, t, q0);
-    s11 = DotPairs(s11, t, q1);
-    s21 = DotPairs(s21, t, q2);
-    t = hn::Load(d, k + 2 * stride + i);
-    s02 = DotPairs(s02, t, q0);
-    s12 = DotPairs(s12, t, q1);
-    s22 = DotPairs(s22, t, q2);
-    t = hn::Load(d, k + 3 * stride + i);
-    s03 = DotPairs(s03, t, q0);
-    s13 = DotPairs(s13, t, q1);
-    s23 = DotPairs(s23, t, q2);
+using U32 = hn::Repartition<uint32_t, F>;
+using VU32 = hn::Vec<U32>;
+constexpr size_t kLanes = HWY_MAX_BYTES / sizeof(float);
+
+constexpr size_t kStepPairs = kLanes / 2;
+
+// Takes kStepPairs pairs of each of kLanes rows and gives them a row a lane: v[j] has their pairs j.
+HWY_INLINE void LoadPairs(const uint16_t* const* rows, size_t at, VU32 (&v)[kStepPairs]) {
+  const U32 d;
+  const hn::Half<U16> dh;
+  const hn::Repartition<uint64_t, F> d64;
+  // Vector i has a row in each half, such that the last exchange leaves them in order.
+  VU32 x[kStepPairs];
+  HWY_UNROLL(8)
+  for (size_t i = 0; i < kStepPairs; ++i) {
+    const size_t row = i % 4 + i / 4 * 8;
+    x[i] = hn::BitCast(d, hn::Combine(U16(), hn::LoadU(dh, rows[row + 4] + at), hn::LoadU(dh, rows[row] + at)));
   }
-  StoreSums(s00, s01, s02, s03, p);
-  StoreSums(s10, s11, s12, s13, p + kSweepTile);
-  StoreSums(s20, s21, s22, s23, p + 2 * kSweepTile);
+  VU32 y[kStepPairs];
+  HWY_UNROLL(4)
+  for (size_t i = 0; i < kStepPairs; i += 4) {
+    const auto a = hn::BitCast(d64, hn::InterleaveLower(d, x[i], x[i + 1]));
+    const auto b = hn::BitCast(d64, hn::InterleaveUpper(d, x[i], x[i + 1]));
+    const auto c = hn::BitCast(d64, hn::InterleaveLower(d, x[i + 2], x[i + 3]));
+    const auto e = hn::BitCast(d64, hn::InterleaveUpper(d, x[i + 2], x[i + 3]));
+    y[i] = hn::BitCast(d, hn::InterleaveLower(d64, a, c));
+    y[i + 1] = hn::BitCast(d, hn::InterleaveUpper(d64, a, c));
+    y[i + 2] = hn::BitCast(d, hn::InterleaveLower(d64, b, e));
+    y[i + 3] = hn::BitCast(d, hn::InterleaveUpper(d64, b, e));
+  }
+#if LV_NATIVE_DOT_BF16
+  HWY_UNROLL(4)
+  for (size_t i = 0; i < 4; ++i) {
+    v[i].raw = _mm512_shuffle_i32x4(y[i].raw, y[i + 4].raw, 0x88);
+    v[i + 4].raw = _mm512_shuffle_i32x4(y[i].raw, y[i + 4].raw, 0xDD);
+  }
+#else
+  std::copy_n(y, kStepPairs, v);
+#endif
 }
 
-// Two vectors of outputs of three queries += pairs of tokens; `c` walks over `pairs` rows of 2 * c_width numbers.
-HWY_INLINE void DotAccumulate3x2(const uint16_t* HWY_RESTRICT p, const uint16_t* HWY_RESTRICT c, size_t pairs,
-                                 size_t c_width, float* HWY_RESTRICT out) {
-  const F d;
-  const U16 d16;
-  const hn::Repartition<uint32_t, F> du;
-  const size_t lanes = hn::Lanes(d);
-  float* out1 = out + c_width;
-  float* out2 = out1 + c_width;
-  VF o00 = hn::Load(d, out), o01 = hn::Load(d, out + lanes);
-  VF o10 = hn::Load(d, out1), o11 = hn::Load(d, out1 + lanes);
-  VF o20 = hn::Load(d, out2), o21 = hn::Load(d, out2 + lanes);
-  for (size_t t = 0; t < pairs; ++t, c += 2 * c_width) {
-    uint32_t pair[3];
-    for (size_t i = 0; i < 3; ++i) std::memcpy(&pair[i], p + i * kSweepTile + 2 * t, sizeof(uint32_t));
-    const VU16 p0 = hn::BitCast(d16, hn::Set(du, pair[0]));
-    const VU16 p1 = hn::BitCast(d16, hn::Set(du, pair[1]));
-    const VU16 p2 = hn::BitCast(d16, hn::Set(du, pair[2]));
-    VU16 v = hn::Load(d16, c);
-    o00 = DotPairs(o00, v, p0);
-    o10 = DotPairs(o10, v, p1);
-    o20 = DotPairs(o20, v, p2);
-    v = hn::Load(d16, c + 2 * lanes);
-    o01 = DotPairs(o01, v, p0);
-    o11 = DotPairs(o11, v, p1);
-    o21 = DotPairs(o21, v, p2);
-  }
-  hn::Store(o00, d, out);
-  hn::Store(o01, d, out + lanes);
-  hn::Store(o10, d, out1);
-  hn::Store(o11, d, out1 + lanes);
-  hn::Store(o20, d, out2);
-  hn::Store(o21, d, out2 + lanes);
-}
+// A query's probabilities are taken relative to the highest score it has met, or one that is at most this much lower
+// (in powers of two): rarely is anything rescaled.
+constexpr float kHeadroom = 8.0f;
+
+// Queries whose outputs are summed together: with two vectors each, and two of latents, they fit 32 registers.
+constexpr size_t kOutputGroup = 9;
 
 // Rows of bf16. Outputs lie interleaved as the pairs do until Finish puts them in order.
 struct Bf16Tile {
+  static constexpr size_t kTokens = kSweepLargestTile;
+
   const SweepTask& task;
-  const size_t width;     // of what a query is multiplied with
-  uint16_t* const rows;   // [kSweepTile, row_width]
-  uint16_t* const pairs;  // [kSweepTile / 2, 2 * c_width]
+  const size_t width;          // of what a query is multiplied with
+  uint16_t* const copies;      // [kTokens, row_width]: latents and values that had to be padded
+  const uint16_t* const zero;  // [row_width]
+  // Where the tile's rows lie.
+  const uint16_t* latents[kTokens];
+  const uint16_t* keys[kTokens];
+  const uint16_t* values[kTokens];
 
   explicit Bf16Tile(const SweepTask& t)
       : task(t),
         width(t.c_width + t.r_width),
-        rows(reinterpret_cast<uint16_t*>(t.tile)),
-        pairs(rows + kSweepTile * t.row_width) {}
+        copies(reinterpret_cast<uint16_t*>(t.tile)),
+        zero(copies + kTokens * t.row_width) {}
 
-  static size_t Steps(const SweepTask& task, size_t n) { return StepsOf3x4(task, n); }
+  static size_t Steps(const SweepTask& task, size_t n) {
+    const size_t groups = task.queries / kOutputGroup + task.queries % kOutputGroup / kSweepQueryGroup;
+    return RoundUp(n, kLanes) / kLanes * groups * ((task.c_width + task.r_width) / (2 * kStepPairs) - 1);
+  }
 
   // Not forced inline: SweepRuns is compiled without the bf16 instructions.
   void Put(const CrossAttnRun& run, size_t token, size_t count, size_t row) {
     const CrossAttnParams& params = *task.params;
-    const size_t n = HWY_MIN(static_cast<size_t>(run.d_c), params.d_c);
-    uint16_t* to = rows + row * task.row_width;
-    for (const size_t end = token + count; token < end; ++token, to += task.row_width) {
-      PutVector(run.latents, token * run.latent_stride, n, to);
-      if (task.value_at > 0) PutVector(run.values, token * run.latent_stride, n, to + task.value_at);
-      std::memcpy(to + task.c_width, static_cast<const uint16_t*>(run.keys) + token * params.d_r,
-                  params.d_r * sizeof(uint16_t));
+    const auto* latent = static_cast<const uint16_t*>(run.latents) + token * run.latent_stride;
+    const auto* key = static_cast<const uint16_t*>(run.keys) + token * params.d_r;
+    const auto* value =
+        task.value_at > 0 ? static_cast<const uint16_t*>(run.values) + token * run.latent_stride : latent;
+    for (const size_t end = row + count; row < end; ++row) {
+      latents[row] = latent;
+      keys[row] = key;
+      values[row] = value;
+      latent += run.latent_stride;
+      key += params.d_r;
+      value += run.latent_stride;
+      if (run.d_c < params.d_c) Pad(run.d_c, row);
     }
   }
 
-  void PutVector(const void* from, size_t at, size_t n, uint16_t* to) {
-    std::memcpy(to, static_cast<const uint16_t*>(from) + at, n * sizeof(uint16_t));
-    std::memset(to + n, 0, (task.params->d_c - n) * sizeof(uint16_t));
+  // The row's first n numbers, and zeros up to c_width, are read from a copy.
+  void Pad(size_t n, size_t row) {
+    uint16_t* to = copies + row * task.row_width;
+    const bool apart = task.value_at > 0;
+    latents[row] = PadVector(latents[row], n, to);
+    values[row] = apart ? PadVector(values[row], n, to + task.value_at) : latents[row];
   }
 
-  void Interleave(size_t count) {
+  const uint16_t* PadVector(const uint16_t* from, size_t n, uint16_t* to) const {
+    std::memcpy(to, from, n * sizeof(uint16_t));
+    std::memset(to + n, 0, (task.c_width - n) * sizeof(uint16_t));
+    return to;
+  }
+
+  // p[kQueries, kTokens] at as many tokens as a vector has lanes = q[kQueries, width] . the tile's rows from `row` on.
+  // The next step's pairs are turned while the dot products of this one go on.
+  template <size_t kQueries>
+  HWY_INLINE void Score(const uint16_t* HWY_RESTRICT q, size_t row, float* HWY_RESTRICT p, NextRows& next) const {
     const U16 d;
+    const U32 d32;
+    VF sums[kQueries];
+    std::fill_n(sums, kQueries, hn::Zero(F()));
+    const auto multiply = [&](const VU32(&pairs)[kStepPairs]) HWY_ATTR {
+      HWY_UNROLL(8)
+      for (size_t j = 0; j < kStepPairs; ++j) {
+        HWY_UNROLL(kOutputGroup)
+        for (size_t of = 0; of < kQueries; ++of) {
+          uint32_t pair;
+          std::memcpy(&pair, q + (j * kQueries + of) * 2, sizeof(pair));
+          sums[of] = DotPairs(sums[of], hn::BitCast(d, pairs[j]), hn::BitCast(d, hn::Set(d32, pair)));
+        }
+      }
+      q += 2 * kStepPairs * kQueries;
+    };
+    VU32 pairs[kStepPairs];
+    LoadPairs(latents + row, 0, pairs);
+    for (size_t at = 2 * kStepPairs; at < width; at += 2 * kStepPairs) {
+      VU32 coming[kStepPairs];
+      if (at < task.c_width) {
+        LoadPairs(latents + row, at, coming);
+      } else {
+        LoadPairs(keys + row, at - task.c_width, coming);
+      }
+      next.Step();
+      multiply(pairs);
+      std::copy_n(coming, kStepPairs, pairs);
+    }
+    multiply(pairs);
+    HWY_UNROLL(kOutputGroup)
+    for (size_t i = 0; i < kQueries; ++i) hn::Store(sums[i], F(), p + i * kTokens);
+  }
+
+  // Two vectors of outputs of kQueries queries += p[kQueries, kTokens] . the tile's values from column `c` on.
+  template <size_t kQueries>
+  HWY_INLINE void Accumulate(const uint16_t* HWY_RESTRICT p, size_t pairs, size_t c, float* HWY_RESTRICT out) const {
+    const F d;
+    const U16 d16;
+    const hn::Repartition<uint32_t, F> du;
     const size_t lanes = hn::Lanes(d);
-    for (size_t t = 0; t < count; ++t) {
-      const uint16_t* even = rows + 2 * t * task.row_width + task.value_at;
-      uint16_t* to = pairs + t * 2 * task.c_width;
-      for (size_t i = 0; i < task.c_width; i += lanes) {
-        const VU16 a = hn::Load(d, even + i), b = hn::Load(d, even + task.row_width + i);
-        hn::Store(hn::InterleaveLower(d, a, b), d, to + 2 * i);
-        hn::Store(hn::InterleaveUpper(d, a, b), d, to + 2 * i + lanes);
+    VF low[kQueries], high[kQueries];
+    HWY_UNROLL(kOutputGroup)
+    for (size_t q = 0; q < kQueries; ++q) {
+      low[q] = hn::Load(d, out + q * task.c_width);
+      high[q] = hn::Load(d, out + q * task.c_width + lanes);
+    }
+    for (size_t t = 0; t < pairs; ++t, p += 2) {
+      const VU16 even = hn::LoadU(d16, values[2 * t] + c), odd = hn::LoadU(d16, values[2 * t + 1] + c);
+      const VU16 lower = hn::InterleaveLower(d16, even, odd), upper = hn::InterleaveUpper(d16, even, odd);
+      HWY_UNROLL(kOutputGroup)
+      for (size_t q = 0; q < kQueries; ++q) {
+        uint32_t pair;
+        std::memcpy(&pair, p + q * kTokens, sizeof(pair));
+        const VU16 weights = hn::BitCast(d16, hn::Set(du, pair));
+        low[q] = DotPairs(low[q], lower, weights);
+        high[q] = DotPairs(high[q], upper, weights);
       }
     }
+    HWY_UNROLL(kOutputGroup)
+    for (size_t q = 0; q < kQueries; ++q) {
+      hn::Store(low[q], d, out + q * task.c_width);
+      hn::Store(high[q], d, out + q * task.c_width + lanes);
+    }
+  }
+
+  // Softmax and outputs of kQueries queries from `q` on over the tile's first n rows, which were filled up to whole
+  // vectors.
+  template <size_t kQueries>
+  void Weigh(size_t q, size_t n) {
+    const F d;
+    const size_t padded = RoundUp(n, kLanes);
+    float* HWY_RESTRICT p = task.p + q * kTokens;
+    VF tops[kQueries];
+    auto above = hn::MaskFromVec(hn::Zero(d));
+    for (size_t i = 0; i < kQueries; ++i) {
+      float* scores = p + i * kTokens;
+      std::fill(scores + n, scores + padded, -std::numeric_limits<float>::infinity());
+      tops[i] = hn::Load(d, scores);
+      for (size_t t = kLanes; t < padded; t += kLanes) tops[i] = hn::Max(tops[i], hn::Load(d, scores + t));
+      above = hn::Or(above, hn::Gt(tops[i], hn::Set(d, task.max[q + i] + kHeadroom)));
+    }
+    if (!hn::AllFalse(d, above)) {
+      for (size_t i = 0; i < kQueries; ++i) Raise(q + i, hn::GetLane(hn::MaxOfLanes(d, tops[i])));
+    }
+    HWY_ALIGN uint16_t p16[kQueries * kTokens];
+    for (size_t i = 0; i < kQueries; ++i) {
+      float* row = p + i * kTokens;
+      float* sums = task.lane_sums + (q + i) * kSweepPad;
+      const VF max = hn::Set(d, task.max[q + i]);
+      VF sum = hn::Load(d, sums);
+      for (size_t t = 0; t < padded; t += kLanes) {
+        const VF e = Exp2(hn::Sub(hn::Load(d, row + t), max));
+        if (task.run_sum != nullptr) hn::Store(e, d, row + t);
+        sum = hn::Add(sum, e);
+        StoreBf16(e, p16 + i * kTokens + t);
+      }
+      hn::Store(sum, d, sums);
+    }
+    for (size_t c = 0; c < task.c_width; c += 2 * kLanes) {
+      Accumulate<kQueries>(p16, RoundUp(n, 2) / 2, c, task.out + q * task.c_width + c);
+    }
+  }
+
+  // Query q's outputs and sums are brought to a reference of `top`, if that is higher.
+  void Raise(size_t q, float top) {
+    const F d;
+    const float before = task.max[q];
+    if (!(top > before)) return;
+    task.max[q] = top;
+    const VF shrink = hn::Set(d, Exp2One(before - top));
+    const auto scale = [&](float* from, size_t count) HWY_ATTR {
+      for (size_t i = 0; i < count; i += kLanes) hn::Store(hn::Mul(hn::Load(d, from + i), shrink), d, from + i);
+    };
+    scale(task.out + q * task.c_width, task.c_width);
+    scale(task.lane_sums + q * kSweepPad, kSweepPad);
   }
 
   void Attend(size_t n, NextRows& next) {
-    const size_t lanes = hn::Lanes(F());
-    const size_t filled = RoundUp(n, 4);
-    std::memset(rows + n * task.row_width, 0, (filled - n) * task.row_width * sizeof(uint16_t));
-    Interleave(filled / 2);
-    HWY_ALIGN uint16_t p16[kSweepQueryGroup * kSweepTile];
-    for (size_t q = 0; q < task.queries; q += kSweepQueryGroup) {
-      float* p = task.p + q * kSweepTile;
-      float* out = task.out + q * task.c_width;
-      for (size_t t = 0; t < filled; t += 4) {
-        next.Step();
-        DotScore3x4(static_cast<const uint16_t*>(task.packed) + q * width, rows + t * task.row_width, width,
-                    task.row_width, p + t);
+    const size_t filled = RoundUp(n, kLanes);
+    for (size_t row = n; row < filled; ++row) latents[row] = keys[row] = values[row] = zero;
+    const auto* packed = static_cast<const uint16_t*>(task.packed);
+    for (size_t t = 0; t < filled; t += kLanes) {
+      size_t q = 0;
+      for (; q + kOutputGroup <= task.queries; q += kOutputGroup) {
+        Score<kOutputGroup>(packed + q * width, t, task.p + q * kTokens + t, next);
       }
-      float largest[kSweepQueryGroup];
-      OnlineSoftmax(task, n, q, largest);
-      for (size_t i = 0; i < kSweepQueryGroup; ++i) {
-        RoundRow(p + i * kSweepTile, RoundUp(n, lanes), p16 + i * kSweepTile);
-        for (size_t t = n; t < filled; ++t) p16[i * kSweepTile + t] = 0;
-      }
-      for (size_t c = 0; c < task.c_width; c += 2 * lanes) {
-        DotAccumulate3x2(p16, pairs + 2 * c, filled / 2, task.c_width, out + c);
+      for (; q < task.queries; q += kSweepQueryGroup) {
+        Score<kSweepQueryGroup>(packed + q * width, t, task.p + q * kTokens + t, next);
       }
     }
+    size_t q = 0;
+    for (; q + kOutputGroup <= task.queries; q += kOutputGroup) Weigh<kOutputGroup>(q, n);
+    for (; q < task.queries; q += kSweepQueryGroup) Weigh<kSweepQueryGroup>(q, n);
   }
 
   // Interleaving works within 128 bits: of each 2 * lanes outputs the first vector holds numbers 0..3, 8..11, ..., the
   // second 4..7, 12..15, ...
   void Finish() {
     const size_t lanes = hn::Lanes(F());
+    for (size_t q = 0; q < task.queries; ++q) task.sum[q] = SumOf(task.lane_sums + q * kSweepPad, kSweepPad);
     float ordered[2 * HWY_MAX_BYTES / sizeof(float)];
     for (size_t at = 0; at < task.queries * task.c_width; at += 2 * lanes) {
       float* group = task.out + at;
@@ -226,13 +334,22 @@ struct Bf16Tile {
 
 bool DotSweep(const SweepTask& task) {
   Bf16Tile tile(task);
+  std::memset(task.lane_sums, 0, task.queries * kSweepPad * sizeof(float));
   SweepRuns(task, tile);
   tile.Finish();
   return true;
 }
 
+// Groups of queries as [width / 2, group, 2].
 void PackBf16(const float* q, size_t queries, size_t c_width, size_t r_width, void* to) {
-  std::transform(q, q + queries * (c_width + r_width), static_cast<uint16_t*>(to), FloatToBF16);
+  const size_t width = c_width + r_width;
+  auto* group_at = static_cast<uint16_t*>(to);
+  for (size_t first = 0, group; first < queries; first += group, group_at += group * width) {
+    group = queries - first >= kOutputGroup ? kOutputGroup : kSweepQueryGroup;
+    for (size_t i = 0; i < group; ++i, q += width) {
+      for (size_t j = 0; j < width; ++j) group_at[(j / 2 * group + i) * 2 + j % 2] = FloatToBF16(q[j]);
+    }
+  }
 }
 
 }  // namespace HWY_NAMESPACE

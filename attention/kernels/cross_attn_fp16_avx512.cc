@@ -233,6 +233,8 @@ HWY_INLINE void DoubleRow(const float* HWY_RESTRICT p, size_t n, uint32_t* HWY_R
 
 // Rows of fp16.
 struct HalfTile {
+  static constexpr size_t kTokens = kSweepTile;
+
   using U16 = hn::Repartition<uint16_t, F>;
   using VU16 = hn::Vec<U16>;
 

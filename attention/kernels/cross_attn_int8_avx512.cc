@@ -185,6 +185,8 @@ void PackBytes(const float* q, size_t queries, size_t c_width, size_t r_width, v
 
 // Rows of bytes. Outputs lie interleaved as the tokens do until Finish puts them in order.
 struct ByteTile {
+  static constexpr size_t kTokens = kSweepTile;
+
   const SweepTask& task;
   const PackedQueries<const uint8_t> queries;
   uint8_t* const latents;  // [kSweepTile, c_width], each plus kOffset

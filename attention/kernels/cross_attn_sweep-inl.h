@@ -33,12 +33,13 @@ HWY_INLINE float SumOf(const float* HWY_RESTRICT p, size_t n) {
   return total;
 }
 
-// Books tokens [from, to) of the tile to `run`.
+// Books tokens [from, to) of a tile of kTokens to `run`.
+template <size_t kTokens>
 HWY_INLINE void AddRunMass(const SweepTask& task, size_t run, bool run_begins, size_t from, size_t to) {
   float* run_max = task.run_max + run * task.mass_stride;
   float* run_sum = task.run_sum + run * task.mass_stride;
   for (size_t q = 0; q < task.queries; ++q) {
-    const float sum = SumOf(task.p + q * kSweepTile + from, to - from);
+    const float sum = SumOf(task.p + q * kTokens + from, to - from);
     if (run_begins) {
       run_sum[q] = sum;
     } else if (run_max[q] == task.max[q]) {
@@ -63,26 +64,26 @@ HWY_INLINE size_t StepsOfGroups(const SweepTask& task, size_t n, size_t group) {
   return (task.queries / group + task.queries % group) * (RoundUp(n, kBlockTokens) / kBlockTokens);
 }
 
-// Goes through the task's runs tile by tile. `tile` has Put(run, token, count, row), which takes tokens of a run into
-// the tile's rows from `row` on, and Attend(n, next), which attends to its first n rows and calls next.Step() before
-// each block of scores, Steps(task, n) times.
+// Goes through the task's runs tile by tile, kTokens at a time. `tile` has Put(run, token, count, row), which takes
+// tokens of a run into the tile's rows from `row` on, and Attend(n, next), which attends to its first n rows and calls
+// next.Step() before each block of scores, Steps(task, n) times.
 template <class Tile>
 HWY_INLINE void SweepRuns(const SweepTask& task, Tile& tile) {
   const CrossAttnParams& params = *task.params;
   for (size_t q = 0; q < task.queries; ++q) task.max[q] = -std::numeric_limits<float>::infinity();
   std::memset(task.sum, 0, task.queries * sizeof(float));
   std::memset(task.out, 0, task.queries * task.c_width * sizeof(float));
-  std::memset(task.tile, 0, kSweepTile * task.row_width * sizeof(float));  // padding of rows stays zero
+  std::memset(task.tile, 0, Tile::kTokens * task.row_width * sizeof(float));  // padding of rows stays zero
 
-  NextRows next(params);
+  NextRows next(task);
   size_t run = task.first_run, token = 0;
   while (run < task.last_run) {
     // Fill the tile from as many runs as it takes; remember where it began.
     const size_t tile_run = run, tile_token = token;
     size_t n = 0;
-    while (n < kSweepTile && run < task.last_run) {
+    while (n < Tile::kTokens && run < task.last_run) {
       const CrossAttnRun& from = params.runs[run];
-      const size_t take = HWY_MIN(kSweepTile - n, from.tokens - token);
+      const size_t take = HWY_MIN(Tile::kTokens - n, from.tokens - token);
       if (take > 0) tile.Put(from, token, take, n);
       n += take;
       token += take;
@@ -91,13 +92,13 @@ HWY_INLINE void SweepRuns(const SweepTask& task, Tile& tile) {
       token = 0;
     }
     if (n == 0) break;
-    next.Plan(task, run, token, Tile::Steps(task, n));
+    next.Plan(run, token, Tile::kTokens, Tile::Steps(task, n));
     tile.Attend(n, next);
     if (task.run_sum == nullptr) continue;
     size_t at = 0, first = tile_token;
     for (size_t r = tile_run; at < n; ++r, first = 0) {
       const size_t take = HWY_MIN(params.runs[r].tokens - first, n - at);
-      if (take > 0) AddRunMass(task, r, first == 0, at, at + take);
+      if (take > 0) AddRunMass<Tile::kTokens>(task, r, first == 0, at, at + take);
       at += take;
     }
   }

@@ -221,6 +221,8 @@ void AttendTile(const SweepTask& task, size_t n, NextRows& next) {
 
 // Rows of floats.
 struct FloatTile {
+  static constexpr size_t kTokens = kSweepTile;
+
   const SweepTask& task;
 
   static HWY_INLINE size_t Steps(const SweepTask& task, size_t n) { return StepsOf3x4(task, n); }

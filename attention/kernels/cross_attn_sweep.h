@@ -14,6 +14,8 @@ namespace longview::internal {
 // Tokens that are widened to float and attended to at once: 32 rows of 128 + 32 floats stay in a 32 KiB first-level
 // cache beside nine queries.
 inline constexpr size_t kSweepTile = 32;
+// The most that any kernel takes.
+inline constexpr size_t kSweepLargestTile = 64;
 // Queries come in groups of three: 3 x 4 sums, 4 operands and a query fill sixteen vector registers.
 inline constexpr size_t kSweepQueryGroup = 3;
 // Rows of floats are padded with zeros to whole vectors of any instruction set.
@@ -34,10 +36,11 @@ struct SweepTask {
   size_t row_width = 0;          // numbers of a row of the tile: c_width + r_width, and c_width of values apart
   const float* q = nullptr;      // [queries, c_width + r_width], padded with zeros
   const void* packed = nullptr;  // what the kernel's `pack` made of q, at a cache line
-  float* tile = nullptr;         // scratch [kSweepTile, row_width]
-  float* p = nullptr;            // scratch [queries, kSweepTile]
+  float* tile = nullptr;         // scratch [kSweepLargestTile, row_width]
+  float* p = nullptr;            // scratch [queries, kSweepLargestTile]
+  float* lane_sums = nullptr;    // scratch [queries, kSweepPad]
   float* out = nullptr;          // [queries, c_width]: sums of 2^(score - max) * latent
-  float* max = nullptr;          // [queries]: highest score; -inf without tokens
+  float* max = nullptr;          // [queries]: highest score, or one not far below it; -inf without tokens
   float* sum = nullptr;          // [queries]: sum of 2^(score - max)
   float* run_max = nullptr;      // [run_count, mass_stride] or null: the `max` that run_sum refers to
   float* run_sum = nullptr;      // [run_count, mass_stride]

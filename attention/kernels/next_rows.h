@@ -15,50 +15,45 @@ namespace longview::internal {
 // the processor has room for few at once, and into the second-level cache, because the first is full.
 class NextRows {
  public:
-  explicit NextRows(const CrossAttnParams& params)
-      : latent_bytes_(params.d_c * CacheStoreNumberBytes(params.store)),
-        key_bytes_(params.d_r * CacheStoreKeyBytes(params.store)) {}
+  explicit NextRows(const SweepTask& task)
+      : task_(task),
+        number_bytes_(CacheStoreNumberBytes(task.params->store)),
+        latent_bytes_(task.params->d_c * number_bytes_),
+        key_bytes_(task.params->d_r * CacheStoreKeyBytes(task.params->store)) {}
 
-  // Takes note of up to kSweepTile tokens from `token` of `run` on; they will be asked for in `steps` steps.
-  void Plan(const SweepTask& task, size_t run, size_t token, size_t steps) {
-    const CrossAttnParams& params = *task.params;
-    const size_t number_bytes = CacheStoreNumberBytes(params.store);
-    count_ = next_ = 0;
-    for (; count_ < kSweepTile && run < task.last_run; ++run, token = 0) {
-      const CrossAttnRun& from = params.runs[run];
-      const size_t stride = from.latent_stride * number_bytes;
-      const size_t take = std::min<size_t>(kSweepTile - count_, from.tokens - token);
-      const char* latent = static_cast<const char*>(from.latents) + token * stride;
-      const char* key = static_cast<const char*>(from.keys) + token * key_bytes_;
-      const char* value = static_cast<const char*>(from.values) + (task.value_at > 0 ? token * stride : 0);
-      for (const size_t end = count_ + take; count_ < end; ++count_, latent += stride, key += key_bytes_) {
-        latents_[count_] = latent;
-        keys_[count_] = key;
-        values_[count_] = value;
-        if (task.value_at > 0) value += stride;
-      }
-    }
-    apart_ = task.value_at > 0;
-    rows_a_step_ = (count_ + steps - 1) / std::max<size_t>(steps, 1);
+  // `rows` tokens from `token` of `run` on, or as many as are left, will be asked for in `steps` steps.
+  void Plan(size_t run, size_t token, size_t rows, size_t steps) {
+    run_ = run;
+    token_ = token;
+    left_ = rows;
+    rows_a_step_ = (rows + steps - 1) / std::max<size_t>(steps, 1);
   }
 
   // Asks for the next step's rows.
   HWY_INLINE void Step() {
-    for (const size_t end = std::min(next_ + rows_a_step_, count_); next_ < end; ++next_) {
-      for (size_t at = 0; at < latent_bytes_; at += 64) __builtin_prefetch(latents_[next_] + at, 0, 2);
-      for (size_t at = 0; at < key_bytes_; at += 64) __builtin_prefetch(keys_[next_] + at, 0, 2);
-      if (!apart_) continue;
-      for (size_t at = 0; at < latent_bytes_; at += 64) __builtin_prefetch(values_[next_] + at, 0, 2);
+    for (const size_t end = left_ - std::min(rows_a_step_, left_); left_ > end; --left_, ++token_) {
+      for (; run_ < task_.last_run && token_ == task_.params->runs[run_].tokens; token_ = 0) ++run_;
+      if (run_ == task_.last_run) {
+        left_ = 0;
+        return;
+      }
+      const CrossAttnRun& run = task_.params->runs[run_];
+      const size_t at = token_ * run.latent_stride * number_bytes_;
+      Ask(run.latents, at, latent_bytes_);
+      Ask(run.keys, token_ * key_bytes_, key_bytes_);
+      if (task_.value_at > 0) Ask(run.values, at, latent_bytes_);
     }
   }
 
  private:
-  const size_t latent_bytes_, key_bytes_;
-  size_t count_ = 0, next_ = 0, rows_a_step_ = 0;
-  const char* latents_[kSweepTile];
-  const char* keys_[kSweepTile];
-  const char* values_[kSweepTile];
-  bool apart_ = false;
+  static HWY_INLINE void Ask(const void* from, size_t at, size_t bytes) {
+    for (const size_t end = at + bytes; at < end; at += 64)
+      __builtin_prefetch(static_cast<const char*>(from) + at, 0, 2);
+  }
+
+  const SweepTask& task_;
+  const size_t number_bytes_, latent_bytes_, key_bytes_;
+  size_t run_ = 0, token_ = 0, left_ = 0, rows_a_step_ = 0;
 };
 
 }  // namespace longview::internal
