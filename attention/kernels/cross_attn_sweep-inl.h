@@ -73,7 +73,8 @@ HWY_INLINE void SweepRuns(const SweepTask& task, Tile& tile) {
   for (size_t q = 0; q < task.queries; ++q) task.max[q] = -std::numeric_limits<float>::infinity();
   std::memset(task.sum, 0, task.queries * sizeof(float));
   std::memset(task.out, 0, task.queries * task.c_width * sizeof(float));
-  std::memset(task.tile, 0, Tile::kTokens * task.row_width * sizeof(float));  // padding of rows stays zero
+  std::memset(task.lane_sums, 0, task.queries * kSweepPad * sizeof(float));
+  std::memset(task.tile, 0, Tile::kTokens * task.row_width * sizeof(float));  // zeros that rows are padded with stay
 
   NextRows next(task);
   size_t run = task.first_run, token = 0;

@@ -46,6 +46,17 @@ def pooled_features(work, name, view=0):
     return torch.from_numpy(np.load(path, mmap_mode="c"))
 
 
+def coarser(pooled, pool):
+    """[n, 1 + p * p, w] -> [n, 1 + pool * pool, w]: means of neighbouring blocks; as it is where there are no more of them."""
+    n, tokens, w = pooled.shape
+    p = int((tokens - 1) ** 0.5)
+    if pool == p:
+        return pooled
+    step = p // pool
+    return torch.cat([torch.cat([some[:, :1], some[:, 1:].float().reshape(-1, pool, step, pool, step, w).mean((2, 4)).reshape(-1, pool * pool, w).half()], 1)
+                      for some in pooled.split(200)])
+
+
 class Views:
     """Several numbers of each photograph, one for each of its views; odd views are mirrored."""
 

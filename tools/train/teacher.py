@@ -24,7 +24,7 @@ import torch.nn.functional as F
 import data as D
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "eval"))
 import metrics  # noqa: E402
-from bridge import SHAPE, Compress, FrameEncoder, WordHead, averaged, pooled_features, train_views
+from bridge import SHAPE, Compress, FrameEncoder, WordHead, averaged, coarser, pooled_features, train_views
 from decoder import Decoder
 from words import WORDS, few_tokens, word_loss, word_targets
 
@@ -212,6 +212,8 @@ def main():
     for name in ("data", "gguf", "work"):
         ap.add_argument("--" + name, required=True)
     ap.add_argument("--minutes", type=float, default=40)
+    ap.add_argument("--steps", type=int, help="of people's captions, instead of --minutes: for comparisons of equal length")
+    ap.add_argument("--pool", type=int, default=SHAPE["pool"], choices=[2, 4, 8], help="a frame has this squared, and one, tokens; the product reads 8")
     ap.add_argument("--critic-minutes", type=float, default=15)
     ap.add_argument("--critic-pace", type=float, default=0.3, help="the learning rate of self-critical training, of --lr")
     ap.add_argument("--critic-likelihood", type=float, default=0.1, help="weight of people's captions beside the reward: what is likely stays so, for search")
@@ -226,13 +228,14 @@ def main():
     args = ap.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
+    SHAPE["pool"] = args.pool
     folder = os.path.join(args.data, "flickr8k")
     captions, lists = D.read_captions(folder), D.read_lists(folder)
     dec = Decoder(args.gguf)
     told = Captions(dec, lists["train"], captions)
     asked = Captions(dec, lists["dev"], captions, told.tokens)
-    photographs = train_views(args.work, [captions[n] for n in lists["train"]])
-    pooled_dev = pooled_features(args.work, "dev")
+    photographs = train_views(args.work, [captions[n] for n in lists["train"]]).of(lambda view: coarser(view, args.pool))
+    pooled_dev = coarser(pooled_features(args.work, "dev"), args.pool)
     vocabulary, targets = word_targets(lists["train"], captions)
     net = network(dec, told.tokens, len(vocabulary), args.drop, targets.mean(0))
     path = os.path.join(args.work, args.name + ".pt")
@@ -297,16 +300,17 @@ def main():
     by_reward = False
     running, last = {}, minutes  # of the loss and, by critic, of the reward
     net.train()
-    while minutes < args.minutes + args.critic_minutes:
+    while step < args.steps if args.steps else minutes < args.minutes + args.critic_minutes:
         began = time.time()
-        critic = minutes >= args.minutes
+        critic = not args.steps and minutes >= args.minutes
         if critic:
             pace = args.critic_pace * (1.05 - (minutes - args.minutes) / args.critic_minutes)
             if not by_reward:
                 by_reward, fixed = True, latents_of_all()
                 learned, opt = optimizer(net["teacher"])
         else:
-            pace = min(1.0, (step + 1) / 100, 0.05 + 1.9 * (1.0 - minutes / args.minutes))
+            done = step / args.steps if args.steps else minutes / args.minutes
+            pace = min(1.0, (step + 1) / 100, 0.05 + 1.9 * (1.0 - done))
         for g in opt.param_groups:
             g["lr"] = args.lr * pace
         if len(order) < args.pictures:
