@@ -82,29 +82,15 @@ struct Bf16Tile {
 
   void Put(const CrossAttnRun& run, size_t token, size_t count, size_t row) { rows.Put(run, token, count, row); }
 
-  // p[kQueries, kTokens] at kLanes tokens = q[kQueries, width] . the tile's rows from `row` on. The next step's pairs
-  // are turned while the dot products of this one go on.
+  // p[kQueries, kTokens] at kLanes tokens = q[kQueries, width] . the tile's rows from `row` on.
   template <size_t kQueries>
   HWY_INLINE void Score(const uint8_t* q, size_t row, float* HWY_RESTRICT p, NextRows& next) const {
     VF sums[kQueries];
     std::fill_n(sums, kQueries, hn::Zero(F()));
     const auto dot = [](VF sum, VU32 a, VU32 b) HWY_ATTR { return DotPairs(sum, a, b); };
-    const size_t c_bytes = task.c_width * sizeof(uint16_t), bytes = width * sizeof(uint16_t);
-    VU32 turned[kStep];
-    LoadTurned(rows.latents + row, 0, turned);
-    for (size_t at = kStepBytes; at < bytes; at += kStepBytes) {
-      VU32 coming[kStep];
-      if (at < c_bytes) {
-        LoadTurned(rows.latents + row, at, coming);
-      } else {
-        LoadTurned(rows.keys + row, at - c_bytes, coming);
-      }
-      next.Step();
-      MultiplyStep(turned, &q, sums, dot);
-      std::copy_n(coming, kStep, turned);
-    }
-    next.Step();
-    MultiplyStep(turned, &q, sums, dot);
+    const size_t c_bytes = task.c_width * sizeof(uint16_t), r_bytes = task.r_width * sizeof(uint16_t);
+    Contract(rows.latents + row, c_bytes, q, next, sums, dot);
+    Contract(rows.keys + row, r_bytes, q + kQueries * c_bytes, next, sums, dot);
     HWY_UNROLL(kQueryGroup)
     for (size_t i = 0; i < kQueries; ++i) hn::Store(sums[i], F(), p + i * kTokens);
   }

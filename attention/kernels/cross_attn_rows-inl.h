@@ -20,6 +20,7 @@
 
 #include "attention/kernels/cross_attn_sweep-inl.h"
 #include "attention/kernels/cross_attn_sweep.h"
+#include "attention/kernels/tile_rows.h"
 
 HWY_BEFORE_NAMESPACE();
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -98,75 +99,36 @@ HWY_INLINE void LoadTurned(const T* const* rows, size_t at, VU32 (&v)[kStep]) {
 #endif
 }
 
-// sums[i] = dot(sums[i], the rows' numbers of a step, query i's), for the step's kStep times four bytes; `q` moves on.
-template <size_t kQueries, class Sum, class Dot>
-HWY_INLINE void MultiplyStep(const VU32 (&turned)[kStep], const uint8_t** q, Sum (&sums)[kQueries], const Dot& dot) {
-  HWY_UNROLL(8)
-  for (size_t j = 0; j < kStep; ++j) {
-    HWY_UNROLL(kQueryGroup)
-    for (size_t i = 0; i < kQueries; ++i) {
-      uint32_t four;
-      std::memcpy(&four, *q + (j * kQueries + i) * 4, sizeof(four));
-      sums[i] = dot(sums[i], turned[j], hn::Set(U32(), four));
+// sums[i] = dot(sums[i], rows, query i) for `bytes` of kLanes rows, four at a time; q has [bytes / 4, kQueries, 4]
+// bytes. A step's bytes are turned while the dot products of the one before go on, and the next tile's rows are asked
+// for.
+template <size_t kQueries, class T, class Sum, class Dot>
+HWY_INLINE void Contract(const T* const* rows, size_t bytes, const uint8_t* q, NextRows& next, Sum (&sums)[kQueries],
+                         const Dot& dot) {
+  if (bytes == 0) return;
+  const auto multiply = [&](const VU32(&turned)[kStep]) HWY_ATTR {
+    next.Step();
+    HWY_UNROLL(8)
+    for (size_t j = 0; j < kStep; ++j) {
+      HWY_UNROLL(kQueryGroup)
+      for (size_t i = 0; i < kQueries; ++i) {
+        uint32_t four;
+        std::memcpy(&four, q + (j * kQueries + i) * 4, sizeof(four));
+        sums[i] = dot(sums[i], turned[j], hn::Set(U32(), four));
+      }
     }
+    q += kStep * kQueries * 4;
+  };
+  VU32 turned[kStep];
+  LoadTurned(rows, 0, turned);
+  for (size_t at = kStepBytes; at < bytes; at += kStepBytes) {
+    VU32 coming[kStep];
+    LoadTurned(rows, at, coming);
+    multiply(turned);
+    std::copy_n(coming, kStep, turned);
   }
-  *q += kStep * kQueries * 4;
+  multiply(turned);
 }
-
-// Where the rows of a tile lie: in the cache, or in a copy with zeros behind where a frame keeps fewer numbers.
-template <class T>
-struct TileRows {
-  static constexpr size_t kTokens = kSweepLargestTile;
-
-  const SweepTask& task;
-  T* const copies;      // [kTokens, row_width]
-  const T* const zero;  // [row_width]
-  const T* latents[kTokens];
-  const T* values[kTokens];
-  const uint16_t* keys[kTokens];
-
-  // `scratch`: kTokens + 1 rows of task.row_width numbers, zeros.
-  TileRows(const SweepTask& t, void* scratch)
-      : task(t), copies(static_cast<T*>(scratch)), zero(copies + kTokens * t.row_width) {}
-
-  void Put(const CrossAttnRun& run, size_t token, size_t count, size_t row) {
-    const CrossAttnParams& params = *task.params;
-    const bool apart = task.value_at > 0;
-    const T* latent = static_cast<const T*>(run.latents) + token * run.latent_stride;
-    const T* value = apart ? static_cast<const T*>(run.values) + token * run.latent_stride : latent;
-    const uint16_t* key = static_cast<const uint16_t*>(run.keys) + token * params.d_r;
-    for (const size_t end = row + count; row < end; ++row) {
-      latents[row] = latent;
-      values[row] = value;
-      keys[row] = key;
-      latent += run.latent_stride;
-      value += run.latent_stride;
-      key += params.d_r;
-      if (run.d_c < params.d_c) Pad(run.d_c, row);
-    }
-  }
-
-  // Rows [n, filled) count as zeros.
-  void Fill(size_t n, size_t filled) {
-    for (; n < filled; ++n) {
-      latents[n] = values[n] = zero;
-      keys[n] = reinterpret_cast<const uint16_t*>(zero);
-    }
-  }
-
- private:
-  void Pad(size_t n, size_t row) {
-    T* to = copies + row * task.row_width;
-    latents[row] = PadVector(latents[row], n, to);
-    values[row] = task.value_at > 0 ? PadVector(values[row], n, to + task.value_at) : latents[row];
-  }
-
-  const T* PadVector(const T* from, size_t n, T* to) const {
-    std::memcpy(to, from, n * sizeof(T));
-    std::memset(to + n, 0, (task.c_width - n) * sizeof(T));
-    return to;
-  }
-};
 
 // Query q's outputs and sums are brought to a reference of `top`, if that is higher.
 HWY_INLINE void RaiseReference(const SweepTask& task, size_t q, float top) {

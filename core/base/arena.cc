@@ -3,8 +3,8 @@
 
 #include <sys/mman.h>
 
-#include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -20,11 +20,11 @@ constexpr size_t kMaxBytes = size_t{1} << 40;
 // buffer are asked for, so that no more memory is held than was accounted for; a system without them changes nothing.
 void PreferLargePages([[maybe_unused]] void* data, [[maybe_unused]] size_t bytes) {
 #if defined(MADV_HUGEPAGE)
-  constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
-  const auto begin = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t first = (begin + kLargePage - 1) / kLargePage * kLargePage;
-  const uintptr_t end = (begin + bytes) / kLargePage * kLargePage;
-  if (first < end) (void)::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+  constexpr size_t kLargePage = size_t{2} << 20;
+  void* first = data;
+  size_t left = bytes;
+  if (std::align(kLargePage, kLargePage, first, left) == nullptr) return;
+  (void)::madvise(first, left / kLargePage * kLargePage, MADV_HUGEPAGE);
 #endif
 }
 
