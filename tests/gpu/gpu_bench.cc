@@ -143,7 +143,9 @@ Result<double> MedianVitSeconds(size_t pictures) {
   // Attention of zeros would be as fast, but products of zeros cost a GPU less than others.
   const std::vector<float> pixels = numbers(pictures * 3 * c.image * c.image, 2.0f);
   std::vector<float> tokens(pictures * c.tokens() * c.width);
-  LV_RETURN_IF_ERROR(vit->Encode(pixels.data(), pictures, tokens.data()));
+  std::vector<VitPicture> in(pictures);
+  for (size_t i = 0; i < pictures; ++i) in[i].pixels = pixels.data() + i * 3 * c.image * c.image;
+  LV_RETURN_IF_ERROR(vit->Encode(in, tokens.data()));
   std::vector<double> seconds;
   for (int i = 0; i < 7; ++i) {
     LV_ASSIGN_OR_RETURN(const double one, vit->SecondsOf(pictures, 10));
