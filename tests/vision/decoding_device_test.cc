@@ -59,7 +59,7 @@ TEST_F(DecodingDevice, SmallPicturesAreTheSameToTheBit) {
 }
 
 TEST_F(DecodingDevice, WhatMustBeTreatedGoesThroughTheProcessor) {
-  for (const char* name : {"rot90.mp4", "sar.mp4", "hdr_pq.mp4"}) {
+  for (const char* name : {"rot90.mp4", "sar.mp4", "hdr_pq.mp4", "interlaced.ts"}) {
     SCOPED_TRACE(name);
     const Reading device = Ingest(Case(name), std::exchange(decoding_, MakeTestDecoding()));
     EXPECT_EQ(device.on_device, 0u);
