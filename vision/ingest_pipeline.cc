@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/bounded_queue.h"
+#include "core/base/log.h"
 #include "vision/scene.h"
 
 namespace longview {
@@ -22,9 +23,11 @@ constexpr size_t kQueueBytes = 96 << 20;  // pictures waiting to be prepared tak
 
 // From the decoder to the preparer: a chosen picture, or only a place where a span must end.
 struct Sample {
-  Picture picture;  // empty: a border
+  std::optional<DevicePicture> on_device;
+  Picture picture;  // where it is not on a device; empty: a border
   Picture small;
   double time_s = 0.0;
+  bool key = false;
   bool new_shot = false;
 };
 
@@ -114,8 +117,12 @@ class Chooser {
     sample.time_s = mark.time_s;
     sample.new_shot = cut;
     if (keep) {
-      LV_ASSIGN_OR_RETURN(sample.picture, reader_.Render());
+      LV_ASSIGN_OR_RETURN(sample.on_device, reader_.RenderOnDevice(options_.preprocess, options_.thumbnail));
+      if (!sample.on_device) {
+        LV_ASSIGN_OR_RETURN(sample.picture, reader_.Render());
+      }
       sample.small = std::move(small);
+      sample.key = mark.key;
     }
     return out_.Push(std::move(sample), stop_) ? Status::Ok() : Cancelled();
   }
@@ -153,7 +160,7 @@ class Preparer {
   Status Take(Sample sample) {
     read_to_s_ = sample.time_s;
     new_shot_ = new_shot_ || sample.new_shot;
-    if (sample.picture.empty()) return Border(sample.time_s);
+    if (sample.picture.empty() && !sample.on_device) return Border(sample.time_s);
     if (Replayed(sample.time_s)) {
       // What a run from the start had kept by then; only the last of it matters from here on.
       last_small_ = std::move(sample.small);
@@ -168,11 +175,16 @@ class Preparer {
     LV_RETURN_IF_ERROR(Close(sample.time_s));
     IngestFrame frame;
     frame.time_s = sample.time_s;
-    frame.key = sample.picture.key;
+    frame.key = sample.key;
     frame.scene_start = new_shot_ || sample.time_s <= first_s_ + kSameTime_s;
-    LV_ASSIGN_OR_RETURN(frame.chw, PreprocessPicture(sample.picture, options_.preprocess));
-    if (options_.thumbnail > 0) {
-      LV_ASSIGN_OR_RETURN(frame.thumbnail, Thumbnail(sample.picture, options_.thumbnail));
+    if (sample.on_device) {
+      frame.device_chw = std::move(sample.on_device->chw);
+      frame.thumbnail = std::move(sample.on_device->thumbnail);
+    } else {
+      LV_ASSIGN_OR_RETURN(frame.chw, PreprocessPicture(sample.picture, options_.preprocess));
+      if (options_.thumbnail > 0) {
+        LV_ASSIGN_OR_RETURN(frame.thumbnail, Thumbnail(sample.picture, options_.thumbnail));
+      }
     }
     open_ = std::move(frame);
     last_small_ = std::move(sample.small);
@@ -234,10 +246,9 @@ Status Consume(BoundedQueue<Delivery>& in, const IngestOptions& options, const V
   return stop.stop_requested() ? Cancelled() : flush();
 }
 
-}  // namespace
-
-Result<IngestSummary> IngestVideo(const std::string& path, const IngestOptions& options, const JobContext& job,
-                                  const IngestConsumer& consumer) {
+// IngestVideo by the way that the options say, and no other.
+Result<IngestSummary> Ingest(const std::string& path, const IngestOptions& options, const JobContext& job,
+                             const IngestConsumer& consumer) {
   std::stop_source stop;  // the caller's stop, or a failure on one of the threads
   const std::stop_callback forward(job.stop, [&stop] { stop.request_stop(); });
   ReaderOptions reader_options = options.reader;
@@ -282,6 +293,22 @@ Result<IngestSummary> IngestVideo(const std::string& path, const IngestOptions& 
   LV_RETURN_IF_ERROR(chosen);
   if (job.progress) job.progress({info.duration_s, info.duration_s});
   return summary;
+}
+
+}  // namespace
+
+Result<IngestSummary> IngestVideo(const std::string& path, const IngestOptions& options, const JobContext& job,
+                                  const IngestConsumer& consumer, const IngestReturn& return_to) {
+  Result<IngestSummary> read = Ingest(path, options, job, consumer);
+  if (read.ok() || options.reader.hardware == nullptr || read.status().code() == StatusCode::kCancelled ||
+      read.status().code() == StatusCode::kIo) {
+    return read;
+  }
+  LogInfo("the processor reads on: " + read.status().message());
+  IngestOptions anew = options;
+  anew.reader.hardware = nullptr;
+  if (return_to) anew.start_after_s = return_to();
+  return Ingest(path, anew, job, consumer);
 }
 
 }  // namespace longview

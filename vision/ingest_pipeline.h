@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,8 +36,9 @@ struct IngestFrame {
   double end_s = 0.0;        // the frame stands for [time_s, end_s): to the next kept frame, shot change, or the end
   bool scene_start = false;  // the first kept frame of a shot (the film's first frame is one)
   bool key = false;          // was coded as a keyframe
-  std::vector<float> chw;    // [3, size, size], normalised
-  Picture thumbnail;         // empty unless asked for
+  std::vector<float> chw;    // [3, size, size], normalised; empty where they lie on a device
+  std::shared_ptr<const GpuBuffer> device_chw;  // the same in the memory of the GPU that decoded the video, else null
+  Picture thumbnail;                            // empty unless asked for
 };
 
 struct IngestSummary {
@@ -51,11 +53,16 @@ struct IngestSummary {
 // Called on the thread that called IngestVideo, in order of time. An error ends the run and is returned.
 using IngestConsumer = std::function<Status(std::vector<IngestFrame> frames)>;
 
+// Asked where the device's way of reading (options.reader.hardware) ended in a failure: the frame after which the
+// processor is to read on, null for none. Frames that the consumer was given after that one come again.
+using IngestReturn = std::function<std::optional<double>()>;
+
 // Reads `path` and hands its frames to `consumer`. Memory does not grow with the length of the video. Progress is in
 // seconds of video, from the calling thread, and ends at done == total. Errors: those of VideoReader::Open and Next,
-// the consumer's, and kCancelled; frames delivered before stay valid.
+// the consumer's, and kCancelled; frames delivered before stay valid. With options.reader.hardware any failure but a
+// stop and the system's is said in the log, and the processor reads on.
 Result<IngestSummary> IngestVideo(const std::string& path, const IngestOptions& options, const JobContext& job,
-                                  const IngestConsumer& consumer);
+                                  const IngestConsumer& consumer, const IngestReturn& return_to = {});
 
 }  // namespace longview
 

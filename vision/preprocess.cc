@@ -44,12 +44,16 @@ Result<Picture> StretchPicture(const Picture& picture, int width, int height) {
   return Resize(picture, width, height, cv::INTER_CUBIC);
 }
 
+std::pair<int, int> ThumbnailSize(int width, int height, int long_side) {
+  const double scale = std::min(1.0, static_cast<double>(long_side) / std::max({width, height, 1}));
+  const auto side = [scale](int v) { return std::max(1, static_cast<int>(std::lround(v * scale))); };
+  return {side(width), side(height)};
+}
+
 Result<Picture> Thumbnail(const Picture& picture, int long_side) {
   if (long_side < 1) return InvalidArgument("a thumbnail needs a size of at least 1");
-  const int longer = std::max({picture.width, picture.height, 1});
-  const double scale = std::min(1.0, static_cast<double>(long_side) / longer);
-  const auto side = [scale](int v) { return std::max(1, static_cast<int>(std::lround(v * scale))); };
-  return Resize(picture, side(picture.width), side(picture.height), cv::INTER_AREA);
+  const auto [width, height] = ThumbnailSize(picture.width, picture.height, long_side);
+  return Resize(picture, width, height, cv::INTER_AREA);
 }
 
 Result<std::vector<float>> PreprocessPicture(const Picture& picture, const PreprocessSpec& spec) {

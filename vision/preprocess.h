@@ -3,6 +3,7 @@
 #define LONGVIEW_VISION_PREPROCESS_H_
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -21,7 +22,10 @@ struct PreprocessSpec {
 // training), still 8-bit RGB; time and flags are kept. kInvalidArgument for an empty picture or a size < 1.
 Result<Picture> StretchPicture(const Picture& picture, int width, int height);
 
-// A smaller copy whose longer side is `long_side` (area averaging; never enlarged), each side >= 1.
+// The width and height of a picture's thumbnail: its longer side is `long_side` (never enlarged), each side >= 1.
+std::pair<int, int> ThumbnailSize(int width, int height, int long_side);
+
+// A smaller copy whose longer side is `long_side` (area averaging), as ThumbnailSize says.
 Result<Picture> Thumbnail(const Picture& picture, int long_side);
 
 // [3, size, size] floats: (stretched / 255 - mean) / std, channel by channel.

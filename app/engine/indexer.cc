@@ -117,20 +117,23 @@ class ChunkEncoder {
   Status EncodePictures(const std::vector<IngestFrame>& frames, const std::stop_token& stop) {
     const size_t image = vit_->config().image;
     const size_t picture = 3 * image * image;
-    pixels_.resize(frames.size() * picture);
+    std::vector<VitPicture> pictures(frames.size());
     vit_tokens_.resize(frames.size() * vit_->config().tokens() * vit_->config().out_width());
     for (size_t i = 0; i < frames.size(); ++i) {
-      if (frames[i].chw.size() != picture) return InternalError("a frame's pixels do not fit the ViT");
-      std::copy(frames[i].chw.begin(), frames[i].chw.end(), pixels_.begin() + static_cast<ptrdiff_t>(i * picture));
+      const GpuBuffer* device = frames[i].device_chw.get();
+      const size_t numbers = device != nullptr ? device->bytes() / sizeof(float) : frames[i].chw.size();
+      if (numbers != picture) return InternalError("a frame's pixels do not fit the ViT");
+      pictures[i].on_device = device != nullptr;
+      pictures[i].pixels = device != nullptr ? device->As<float>() : frames[i].chw.data();
     }
-    return vit_->Encode(pixels_.data(), frames.size(), vit_tokens_.data(), pool_, stop);
+    return vit_->Encode(pictures, vit_tokens_.data(), pool_, stop);
   }
 
   std::shared_ptr<const VitEncoder> vit_;
   std::shared_ptr<const BridgeWeights> bridge_;
   FrameEncoder frames_;
   ThreadPool* pool_;
-  std::vector<float> pixels_, vit_tokens_;
+  std::vector<float> vit_tokens_;
 };
 
 IngestOptions ReadingOptions(const SamplingSettings& sampling, const PreprocessSpec& preprocess, int threads) {
@@ -406,6 +409,7 @@ Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, co
   IngestOptions options = ReadingOptions(request.sampling, config->preprocess, parts_.pool->threads());
   options.thumbnail = kThumbnailSide;
   options.start_after_s = start_after;
+  options.reader.hardware = parts_.model->Decoding(*vit);
   ChunkEncoder encoder(std::move(vit), std::move(bridge), parts_.pool);
   // The last chunk waits until the video was read to its end: where reading fails on the way, its last frame does not
   // know how long it stands, and it may be shorter than the chunks of a run in one go.
@@ -413,12 +417,18 @@ Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, co
   bool ended = false;
   const auto consume = [&](const std::vector<IngestFrame>& frames) -> Status {
     LV_ASSIGN_OR_RETURN(Chunk chunk, encoder.Encode(frames, header.d_c, job.stop));
-    if (held) LV_RETURN_IF_ERROR(append(held->rows));
+    if (held) {
+      LV_RETURN_IF_ERROR(append(held->rows));
+      start_after = held->rows.back().time_s;
+    }
     held = std::move(chunk);
     ended = enough();
     return ended ? Cancelled() : Status::Ok();
   };
-  const Result<IngestSummary> read = IngestVideo(request.video.string(), options, job, consume);
+  const Result<IngestSummary> read = IngestVideo(request.video.string(), options, job, consume, [&] {
+    held.reset();
+    return start_after;
+  });
   if (!read.ok() && ended && !job.stop.stop_requested()) return std::optional<IndexTotals>();
   LV_RETURN_IF_ERROR(read.status());
   const IngestSummary& summary = *read;
@@ -445,6 +455,8 @@ Status Indexer::EncodeStates(const fs::path& video, const SamplingSettings& samp
   LV_ASSIGN_OR_RETURN(auto vit, parts_.model->Vit(job));
   LV_ASSIGN_OR_RETURN(auto bridge, parts_.model->Bridge(job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
+  IngestOptions options = ReadingOptions(sampling, config->preprocess, parts_.pool->threads());
+  options.reader.hardware = parts_.model->Decoding(*vit);
   ChunkEncoder encoder(std::move(vit), std::move(bridge), parts_.pool);
   const Status other = Damaged(video.string() + ": no longer gives the pictures of its index; index it with --rebuild");
   size_t at = 0;
@@ -454,10 +466,11 @@ Status Indexer::EncodeStates(const fs::path& video, const SamplingSettings& samp
     if (frame.time_s != index.info(at).time_s) return other;
     return sink(at++, states);
   };
-  const IngestOptions options = ReadingOptions(sampling, config->preprocess, parts_.pool->threads());
-  LV_RETURN_IF_ERROR(IngestVideo(video.string(), options, job, [&](const std::vector<IngestFrame>& frames) {
-                       return encoder.EncodeStates(frames, job.stop, take);
-                     }).status());
+  const auto consume = [&](const std::vector<IngestFrame>& frames) {
+    return encoder.EncodeStates(frames, job.stop, take);
+  };
+  const auto read_to = [&] { return at == 0 ? std::nullopt : std::optional(index.info(at - 1).time_s); };
+  LV_RETURN_IF_ERROR(IngestVideo(video.string(), options, job, consume, read_to).status());
   return at == index.frames() ? Status::Ok() : other;
 }
 

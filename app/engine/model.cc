@@ -237,6 +237,18 @@ std::shared_ptr<GpuNet> Model::OpenDevice() const {
   return nullptr;
 }
 
+std::shared_ptr<av::HardwareDecoding> Model::Decoding(const VitEncoder& vit) const {
+  if (!vit.on_device()) return nullptr;
+  const auto open = [&]() -> Result<std::shared_ptr<av::HardwareDecoding>> {
+    LV_ASSIGN_OR_RETURN(auto net, OpenGpuNet(device_));
+    return OpenHardwareDecoding(std::move(net));
+  };
+  auto decoding = open();
+  if (decoding.ok()) return std::move(decoding).value();
+  LogInfo("videos are decoded by the processor: " + decoding.status().message());
+  return nullptr;
+}
+
 Result<TextPart> Model::Text(const JobContext& job) {
   LV_ASSIGN_OR_RETURN(const auto config, Config());
   const std::scoped_lock lock(text_mutex_);

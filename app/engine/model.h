@@ -22,6 +22,7 @@
 #include "core/base/progress.h"
 #include "core/base/status.h"
 #include "core/ops/linear.h"
+#include "vision/av/video_reader.h"
 #include "vision/preprocess.h"
 #include "vision/vit/vit_encoder.h"
 
@@ -75,6 +76,9 @@ class Model {
 
   // Each is loaded at most once, after its SHA-256 was found right. kNotFound, kDamaged: the file and what to do.
   Result<std::shared_ptr<const VitEncoder>> Vit(const JobContext& job);
+  // A decoder of videos on the device whose pictures `vit` reads there, for one reading; null where the processor
+  // decodes, and the log says why.
+  std::shared_ptr<av::HardwareDecoding> Decoding(const VitEncoder& vit) const;
   // The ViT with its weights in `store` on the processor, loaded anew: for measurements.
   Result<std::shared_ptr<const VitEncoder>> LoadVit(WeightStore store, const JobContext& job);
   Result<TextPart> Text(const JobContext& job);

@@ -9,9 +9,17 @@
 #include "core/backend/device.h"
 #include "core/backend/gpu_stream.h"
 #include "core/backend/net_calls.h"
+#include "core/backend/picture_calls.h"
 #include "core/base/status.h"
 
 namespace longview {
+
+// What a library that works on the same device is told of a stream. For CUDA: the device's primary CUcontext, a
+// CUstream.
+struct GpuHandles {
+  void* context = nullptr;
+  void* stream = nullptr;
+};
 
 // One thread at a time. Every call is work for later, as GpuStream's; a call whose sizes were not met before may take
 // a second to prepare, and must be made once before it is recorded.
@@ -19,6 +27,8 @@ class GpuNet : public GpuStream {
  public:
   // Of the device, for people.
   virtual std::string Name() const = 0;
+  // Of this stream, as long as it lives. kUnsupported where the device has none.
+  virtual Result<GpuHandles> Handles() = 0;
 
   // kUnsupported where the library has no kernel for these sizes.
   virtual Status Gemm(const GpuGemm& call) = 0;
@@ -33,6 +43,8 @@ class GpuNet : public GpuStream {
   virtual Status TextAttention(const GpuTextAttention& call) = 0;
   virtual Status SiluMul(const GpuSiluMul& call) = 0;
   virtual Status Sample(const GpuSample& call) = 0;
+  virtual Status StretchPicture(const GpuStretch& call) = 0;
+  virtual Status ShrinkPicture(const GpuShrink& call) = 0;
 };
 
 // A stream of its own for whoever asks; null for the processor. kUnsupported: the build has no CUDA, or the machine has

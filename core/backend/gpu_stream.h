@@ -27,11 +27,14 @@ class GpuStream {
 
   // Zeroed, on a multiple of 256 bytes; kResource where there is not so much.
   virtual Result<void*> Allocate(Memory memory, size_t bytes) = 0;
+  // From any thread.
   virtual void Free(Memory memory, void* p) = 0;
 
   // Between pinned and device memory.
   virtual Status Upload(void* device, const void* pinned, size_t bytes) = 0;
   virtual Status Download(void* pinned, const void* device, size_t bytes) = 0;
+  // `rows` rows of `bytes`, `device_pitch` bytes apart, to rows without a gap.
+  virtual Status DownloadRows(void* pinned, const void* device, size_t device_pitch, size_t bytes, size_t rows) = 0;
   // Between pieces of device memory that do not overlap.
   virtual Status Copy(void* to, const void* from, size_t bytes) = 0;
 

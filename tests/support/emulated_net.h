@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/cuda/picture_kernels.h"
 #include "core/backend/cuda/sampling_kernel.h"
 #include "core/backend/cuda/text_attention.h"
 #include "core/backend/cuda/text_kernels.h"
@@ -25,6 +26,7 @@ class EmulatedNet : public EmulatedStream<GpuNet> {
   explicit EmulatedNet(size_t device_bytes = size_t{4} << 30) : EmulatedStream(device_bytes) {}
 
   std::string Name() const override { return "the tests' device"; }
+  Result<GpuHandles> Handles() override { return Unsupported("the tests' device has no handles"); }
 
   Status Gemm(const GpuGemm& call) override {
     if (call.in % 8 != 0 || call.out % 8 != 0 || call.x_stride % 8 != 0 || call.y_stride % 8 != 0) {
@@ -72,6 +74,14 @@ class EmulatedNet : public EmulatedStream<GpuNet> {
     return Blocks(
         1, 1, [call](simt_emulated::Block& block) { simt_emulated::SampleToken(block, call); },
         simt_emulated::kSampleShared);
+  }
+  Status StretchPicture(const GpuStretch& call) override {
+    return Blocks(DivideUp(call.size * call.size, simt_emulated::kStretchThreads), 1,
+                  [call](simt_emulated::Block& block) { simt_emulated::StretchPixels(block, call); });
+  }
+  Status ShrinkPicture(const GpuShrink& call) override {
+    return Blocks(DivideUp(call.width, simt_emulated::kShrinkWarps), call.height,
+                  [call](simt_emulated::Block& block) { simt_emulated::ShrinkPixels(block, call); });
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -28,9 +29,13 @@ class EmulatedStream : public Interface {
   }
 
   // Pieces of memory that were not given back.
-  size_t live() const { return memory_.size(); }
+  size_t live() const {
+    const std::scoped_lock lock(mutex_);
+    return memory_.size();
+  }
 
   Result<void*> Allocate(Memory memory, size_t bytes) override {
+    const std::scoped_lock lock(mutex_);
     if (memory == Memory::kDevice && taken_ + bytes > device_bytes_) {
       return ResourceError("the emulated device has no more memory");
     }
@@ -41,6 +46,7 @@ class EmulatedStream : public Interface {
     return p;
   }
   void Free(Memory memory, void* p) override {
+    const std::scoped_lock lock(mutex_);
     if (memory == Memory::kDevice) taken_ -= memory_.at(p);
     memory_.erase(p);
     ::operator delete(p, std::align_val_t(256));
@@ -48,6 +54,14 @@ class EmulatedStream : public Interface {
 
   Status Upload(void* device, const void* pinned, size_t bytes) override { return Copy(device, pinned, bytes); }
   Status Download(void* pinned, const void* device, size_t bytes) override { return Copy(pinned, device, bytes); }
+  Status DownloadRows(void* pinned, const void* device, size_t device_pitch, size_t bytes, size_t rows) override {
+    return Later([=] {
+      for (size_t row = 0; row < rows; ++row) {
+        std::memcpy(static_cast<std::byte*>(pinned) + row * bytes,
+                    static_cast<const std::byte*>(device) + row * device_pitch, bytes);
+      }
+    });
+  }
   Status Copy(void* to, const void* from, size_t bytes) override {
     return Later([to, from, bytes] { std::memcpy(to, from, bytes); });
   }
@@ -84,6 +98,7 @@ class EmulatedStream : public Interface {
   };
 
   const size_t device_bytes_;
+  mutable std::mutex mutex_;  // of the two below
   size_t taken_ = 0;
   std::map<void*, size_t> memory_;
   Work queue_;

@@ -142,8 +142,10 @@ std::vector<float> Reference(const VitConfig& c, const VitFloats& w, const float
   return out;
 }
 
-// `pictures` random pictures through a device that takes `most` at once.
-void ExpectAgrees(const std::shared_ptr<GpuNet>& net, const VitConfig& c, size_t pictures, size_t most) {
+// `pictures` random pictures through a device that takes `most` at once; of `on_device` every second lies there
+// already.
+void ExpectAgrees(const std::shared_ptr<GpuNet>& net, const VitConfig& c, size_t pictures, size_t most,
+                  bool on_device = false) {
   const VitFloats weights = RandomWeights(c);
   auto vit = GpuVit::Make(net, c, weights, most);
   ASSERT_TRUE(vit.ok()) << vit.status().message();
@@ -151,7 +153,18 @@ void ExpectAgrees(const std::shared_ptr<GpuNet>& net, const VitConfig& c, size_t
   const size_t picture = 3 * c.image * c.image, tokens = c.tokens() * c.out_width();
   const std::vector<float> chw = random.Numbers(pictures * picture, 1.0f);
   std::vector<float> out(pictures * tokens);
-  const Status status = (*vit)->Encode(chw.data(), pictures, out.data());
+  std::vector<VitPicture> in(pictures);
+  auto device = GpuBuffer::Make(net, GpuStream::Memory::kDevice, chw.size() * sizeof(float));
+  auto pinned = GpuBuffer::Make(net, GpuStream::Memory::kPinned, chw.size() * sizeof(float));
+  ASSERT_TRUE(device.ok() && pinned.ok());
+  std::copy(chw.begin(), chw.end(), pinned->As<float>());
+  ASSERT_TRUE(net->Upload(device->As<float>(), pinned->As<float>(), chw.size() * sizeof(float)).ok());
+  ASSERT_TRUE(net->Finish().ok());
+  for (size_t i = 0; i < pictures; ++i) {
+    in[i].on_device = on_device && i % 2 == 1;
+    in[i].pixels = (in[i].on_device ? device->As<const float>() : chw.data()) + i * picture;
+  }
+  const Status status = (*vit)->Encode(in, out.data());
   ASSERT_TRUE(status.ok()) << status.message();
   for (size_t i = 0; i < pictures; ++i) {
     const std::vector<float> expected = Reference(c, weights, chw.data() + i * picture);
@@ -173,6 +186,8 @@ TEST_F(NetDevice, VitGivesItsTapsSideBySide) {
 
 TEST_F(NetDevice, VitTakesMorePicturesThanFitAtOnceAndOddNumbers) { ExpectAgrees(net_, TinyConfig(), 7, 4); }
 
+TEST_F(NetDevice, VitTakesPicturesThatLieOnTheDevice) { ExpectAgrees(net_, TinyConfig(), 5, 4, true); }
+
 TEST_F(NetDevice, VitBatchesThatAreNoPowerOfTwo) { ExpectAgrees(net_, TinyConfig(), 3, 3); }
 
 TEST_F(NetDevice, VitStopsAndRefusesWhatTheDeviceDoesNotTake) {
@@ -182,8 +197,9 @@ TEST_F(NetDevice, VitStopsAndRefusesWhatTheDeviceDoesNotTake) {
   std::stop_source stop;
   stop.request_stop();
   std::vector<float> chw(3 * c.image * c.image), out(c.tokens() * c.out_width());
-  EXPECT_EQ((*vit)->Encode(chw.data(), 1, out.data(), stop.get_token()).code(), StatusCode::kCancelled);
-  EXPECT_TRUE((*vit)->Encode(chw.data(), 0, out.data()).ok());
+  const std::vector<VitPicture> pictures = {{chw.data()}};
+  EXPECT_EQ((*vit)->Encode(pictures, out.data(), stop.get_token()).code(), StatusCode::kCancelled);
+  EXPECT_TRUE((*vit)->Encode({}, out.data()).ok());
   EXPECT_EQ((*vit)->SecondsOf(0, 1).status().code(), StatusCode::kInvalidArgument);
   const auto seconds = (*vit)->SecondsOf(2, 1);
   ASSERT_TRUE(seconds.ok()) << seconds.status().message();

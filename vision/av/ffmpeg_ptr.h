@@ -1,4 +1,5 @@
-// Owning pointers for FFmpeg's objects, and the only place that includes its headers. Private to vision/av.
+// Owning pointers for FFmpeg's objects, and the only place that includes its headers, but for those of CUDA
+// (cuda/nvdec.cc). Private to vision/av.
 #ifndef LONGVIEW_VISION_AV_FFMPEG_PTR_H_
 #define LONGVIEW_VISION_AV_FFMPEG_PTR_H_
 

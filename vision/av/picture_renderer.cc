@@ -74,7 +74,7 @@ int FullRange(const AVFrame& frame) {
   if (WithoutRange(frame.format) != frame.format) return 1;
   if (frame.color_range != AVCOL_RANGE_UNSPECIFIED) return frame.color_range == AVCOL_RANGE_JPEG ? 1 : 0;
   const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
-  return format != nullptr && format->nb_components <= 2 ? 1 : 0;
+  return format != nullptr && format->nb_components > 0 && format->nb_components <= 2 ? 1 : 0;
 }
 
 // swscale's number for the frame's matrix. Where nothing is said, the size tells: HD is BT.709.
@@ -176,6 +176,21 @@ bool IsHdr(const AVFrame& frame) {
   return frame.color_trc == AVCOL_TRC_SMPTE2084 || frame.color_trc == AVCOL_TRC_ARIB_STD_B67;
 }
 
+GpuColours ColoursOf(const AVFrame& frame) {
+  // swscale's own: Cr to red, Cb to blue, Cb and Cr to green (to be subtracted), in 1/65536, for limited range.
+  const int* matrix = sws_getCoefficients(Matrix(frame));
+  const bool full = FullRange(frame) != 0;
+  const auto factor = [&](int i) { return static_cast<float>(matrix[i]) / 65536.0f * (full ? 224.0f / 255.0f : 1.0f); };
+  GpuColours colours;
+  colours.black = full ? 0.0f : 16.0f;
+  colours.gain = full ? 1.0f : 255.0f / 219.0f;
+  colours.red_v = factor(0);
+  colours.blue_u = factor(1);
+  colours.green_u = -factor(2);
+  colours.green_v = -factor(3);
+  return colours;
+}
+
 PictureRenderer::PictureRenderer(std::string path, AVFormatContext* format, AVStream* stream, int64_t max_pixels)
     : path_(std::move(path)), format_(format), stream_(stream), max_pixels_(max_pixels) {}
 
@@ -198,6 +213,16 @@ Result<PictureRenderer::Geometry> PictureRenderer::GeometryOf(const AVFrame& fra
   g.width = g.orientation.transpose ? g.stored_height : g.stored_width;
   g.height = g.orientation.transpose ? g.stored_width : g.stored_height;
   return g;
+}
+
+Result<const char*> PictureRenderer::Treatment(const AVFrame& frame) const {
+  LV_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(frame));
+  const char* treatment = nullptr;
+  if (g.orientation.transpose || g.orientation.flip_x || g.orientation.flip_y) treatment = "it is turned";
+  if (g.stored_width != frame.width) treatment = "its pixels are not square";
+  if (IsInterlaced(frame)) treatment = "it is interlaced";
+  if (IsHdr(frame)) treatment = "it is HDR";
+  return treatment;
 }
 
 Result<PictureRenderer::Rows> PictureRenderer::Convert(Scaler& scaler, const AVFrame& frame, int width, int height,
@@ -265,10 +290,15 @@ Result<Picture> PictureRenderer::Render(const AVFrame& original) {
   return Turn(std::move(stored), g.orientation);
 }
 
-Result<Picture> PictureRenderer::Small(const AVFrame& original, int width, int height) {
+int PictureRenderer::SmallStep(int stored_height, int height) {
   // Of a large picture some rows are enough: every second, fourth, ... one, never fewer than two for each row made.
   int step = 1;
-  while (original.height / (2 * step) >= 2 * height) step *= 2;
+  while (stored_height / (2 * step) >= 2 * height) step *= 2;
+  return step;
+}
+
+Result<Picture> PictureRenderer::Small(const AVFrame& original, int width, int height) {
+  const int step = SmallStep(original.height, height);
   AVFrame frame = original;  // a view: nothing of it is freed or kept
   frame.height = original.height / step;
   for (int& linesize : frame.linesize) linesize *= step;

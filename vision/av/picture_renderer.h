@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/picture_calls.h"
 #include "core/base/status.h"
 #include "vision/av/ffmpeg_ptr.h"
 #include "vision/picture.h"
@@ -33,6 +34,9 @@ bool MirroredOf(const Orientation& orientation);
 // Whether the frame's transfer function is PQ or HLG.
 bool IsHdr(const AVFrame& frame);
 
+// How the frame's own matrix and range lead to RGB.
+GpuColours ColoursOf(const AVFrame& frame);
+
 class PictureRenderer {
  public:
   // Both outlive the renderer; `path` is for messages.
@@ -51,10 +55,16 @@ class PictureRenderer {
   // kResource where square pixels would pass the limit.
   Result<Geometry> GeometryOf(const AVFrame& frame) const;
 
+  // What stands between the frame and the shown picture beyond colours and size, for people ("it is turned"); null:
+  // nothing. kResource as GeometryOf.
+  Result<const char*> Treatment(const AVFrame& frame) const;
+
   // Times and flags of the result are for the caller to fill. kUnsupported for pixel formats that swscale cannot read.
   Result<Picture> Render(const AVFrame& frame);
   // width x height, area-averaged from the stored picture, not turned, not tone-mapped.
   Result<Picture> Small(const AVFrame& frame, int width, int height);
+  // Small looks at every so manieth row of a picture of `stored_height` alone.
+  static int SmallStep(int stored_height, int height);
 
  private:
   // A scaler and what it was set up for.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "vision/av/frame_fields.h"
+#include "vision/av/hardware_decoding.h"
 
 namespace longview::av {
 namespace {
@@ -13,10 +14,14 @@ namespace {
 // Every decoder thread holds pictures of its own: 53 MB each at 8192 x 4320.
 constexpr int64_t kOneThreadAbove = int64_t{16} * 1000 * 1000;
 
+bool HasAlpha(const AVStream* stream) {
+  const AVDictionaryEntry* alpha = av_dict_get(stream->metadata, "alpha_mode", nullptr, 0);
+  return alpha != nullptr && std::strcmp(alpha->value, "1") == 0;
+}
+
 const AVCodec* ChooseDecoder(const AVStream* stream) {
   const AVCodecID id = stream->codecpar->codec_id;
-  const AVDictionaryEntry* alpha = av_dict_get(stream->metadata, "alpha_mode", nullptr, 0);
-  if (alpha != nullptr && std::strcmp(alpha->value, "1") == 0) {
+  if (HasAlpha(stream)) {
     // FFmpeg's own VP8 and VP9 decoders skip the side packets that carry the alpha plane.
     const char* name = id == AV_CODEC_ID_VP9 ? "libvpx-vp9" : id == AV_CODEC_ID_VP8 ? "libvpx" : nullptr;
     const AVCodec* codec = name == nullptr ? nullptr : avcodec_find_decoder_by_name(name);
@@ -30,6 +35,10 @@ const AVCodec* ChooseDecoder(const AVStream* stream) {
 Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const std::string& path, AVStream* stream,
                                                          const ReaderOptions& options) {
   const AVCodec* codec = ChooseDecoder(stream);
+  if (options.hardware != nullptr) {
+    if (HasAlpha(stream)) return Unsupported(path + ": no GPU decodes transparency");
+    LV_ASSIGN_OR_RETURN(codec, options.hardware->Decoder(stream->codecpar->codec_id));
+  }
   const char* name = avcodec_get_name(stream->codecpar->codec_id);
   if (codec == nullptr) {
     return Unsupported(path + ": there is no decoder here for its video (" + name + ")")
@@ -51,6 +60,10 @@ Result<std::unique_ptr<VideoDecoder>> VideoDecoder::Open(const std::string& path
     context->skip_frame = AVDISCARD_NONKEY;
     stream->discard = AVDISCARD_NONKEY;
   }
+  if (options.hardware != nullptr) {
+    context->thread_count = 1;  // the device is what works
+    LV_RETURN_IF_ERROR(options.hardware->Attach(context.get()));
+  }
   PreparePosition(context.get());
   code = avcodec_open2(context.get(), codec, nullptr);
   if (code < 0) {
@@ -67,7 +80,14 @@ bool VideoDecoder::Send(AVPacket* packet) {
 
 VideoDecoder::Got VideoDecoder::Receive(AVFrame* frame) {
   const int code = avcodec_receive_frame(codec_.get(), frame);
-  if (code >= 0) return Got::kPicture;
+  if (code >= 0) {
+    // What this form says by itself, a picture on a device does not.
+    if (codec_->hw_device_ctx != nullptr && codec_->sw_pix_fmt == AV_PIX_FMT_YUVJ420P) {
+      frame->color_range = AVCOL_RANGE_JPEG;
+      if (frame->colorspace == AVCOL_SPC_UNSPECIFIED) frame->colorspace = AVCOL_SPC_BT470BG;
+    }
+    return Got::kPicture;
+  }
   if (code == AVERROR(EAGAIN)) return Got::kNeedsMore;
   return code == AVERROR_EOF ? Got::kEnd : Got::kError;
 }

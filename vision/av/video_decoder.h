@@ -21,8 +21,8 @@ class VideoDecoder {
     kError,      // something it was given could not be decoded; go on
   };
 
-  // Picks the decoder (libvpx where a WebM stream carries alpha in side packets) and opens it. `path` is for messages.
-  // kUnsupported, kDamaged.
+  // Picks the decoder (libvpx where a WebM stream carries alpha in side packets) and opens it; with options.hardware
+  // the one that decodes there. `path` is for messages. kUnsupported, kDamaged.
   static Result<std::unique_ptr<VideoDecoder>> Open(const std::string& path, AVStream* stream,
                                                     const ReaderOptions& options);
 
@@ -31,6 +31,9 @@ class VideoDecoder {
   Got Receive(AVFrame* frame);
   // Forgets what is underway, after a seek.
   void Flush();
+
+  // The form of pictures where the processor decodes them.
+  AVPixelFormat format() const { return codec_->hw_device_ctx != nullptr ? codec_->sw_pix_fmt : codec_->pix_fmt; }
 
   // Whether the decoder itself marked this picture as patched up.
   static bool Flawed(const AVFrame& frame);

@@ -7,9 +7,11 @@
 #include <deque>
 #include <utility>
 
+#include "core/base/log.h"
 #include "vision/av/damage_tracker.h"
 #include "vision/av/demuxer.h"
 #include "vision/av/frame_fields.h"
+#include "vision/av/hardware_decoding.h"
 #include "vision/av/picture_renderer.h"
 #include "vision/av/stream_scan.h"
 #include "vision/av/video_decoder.h"
@@ -48,12 +50,14 @@ class Reader final : public VideoReader {
   Result<std::optional<FrameMark>> Advance() override;
   Result<Picture> Render() override;
   Result<Picture> Small(int width, int height) override;
+  Result<std::optional<DevicePicture>> RenderOnDevice(const PreprocessSpec& spec, int thumbnail) override;
   Status Seek(double time_s) override;
   Result<Picture> PictureAt(double time_s) override;
   DamageReport Damage() const override;
   ReaderCounters Counters() const override { return counters_; }
 
  private:
+  Status CheckHardware() const;
   Status FillInfo();
   // kResource where a film goes on for longer, or has more pictures, than is allowed.
   Status CheckLimits(double time_s, int64_t pictures) const;
@@ -79,6 +83,8 @@ class Reader final : public VideoReader {
   bool Wanted(const AVPacket& packet);
   int64_t TicksOf(const AVFrame& frame);
   bool Finish(Decoded* decoded);
+  // Why the processor is to read the film instead of the device.
+  Status LeaveDevice(const std::string& why) const { return Unsupported(path_ + ": " + why); }
 
   bool CanReadOn(double time_s) const;
   Result<bool> JumpBefore(double time_s, int attempt);
@@ -95,6 +101,7 @@ class Reader final : public VideoReader {
   PacketPtr packet_;
   StreamSpan span_;
   DamageTracker damage_;
+  const char* treatment_ = nullptr;  // of a picture on the device, said in the log
   VideoInfo info_;
   ReaderCounters counters_;
   double tick_s_ = 1.0;
@@ -119,6 +126,7 @@ Status Reader::Init() {
   packet_.reset(av_packet_alloc());
   if (packet_ == nullptr) return ResourceError(path_ + ": out of memory");
   tick_s_ = demuxer_->tick_s();
+  LV_RETURN_IF_ERROR(CheckHardware());
   if (demuxer_->still()) {
     span_.end_ticks = span_.step_ticks = std::max<int64_t>(1, static_cast<int64_t>(kStillShown_s / tick_s_));
   } else {
@@ -139,6 +147,15 @@ Status Reader::Init() {
   return FillInfo();
 }
 
+// What tells before anything is decoded that the device is not the one to do it.
+Status Reader::CheckHardware() const {
+  if (options_.hardware == nullptr) return Status::Ok();
+  if (options_.decode != DecodeMode::kExact) return LeaveDevice("a GPU decodes every picture exactly or not at all");
+  if (demuxer_->still() || demuxer_->maybe_still()) return LeaveDevice("stills are not for the GPU's decoder");
+  const Status known = options_.hardware->Decoder(demuxer_->stream()->codecpar->codec_id).status();
+  return known.ok() ? known : LeaveDevice(known.message());
+}
+
 Status Reader::FillInfo() {
   const AVFrame& frame = *ready_.front().frame;
   LV_ASSIGN_OR_RETURN(const PictureRenderer::Geometry g, renderer_->GeometryOf(frame));
@@ -149,7 +166,7 @@ Status Reader::FillInfo() {
   info_.rotation = RotationOf(g.orientation);
   info_.mirrored = MirroredOf(g.orientation);
   info_.video_codec = avcodec_get_name(demuxer_->stream()->codecpar->codec_id);
-  const char* name = av_get_pix_fmt_name(static_cast<AVPixelFormat>(frame.format));
+  const char* name = av_get_pix_fmt_name(decoder_->format());
   info_.pix_fmt = name == nullptr ? "unknown" : name;
   info_.hdr = IsHdr(frame);
   info_.audio = demuxer_->audio();
@@ -203,6 +220,9 @@ Result<bool> Reader::Feed() {
       av_packet_unref(packet_.get());
       continue;
     }
+    if (options_.hardware != nullptr && (packet_->flags & AV_PKT_FLAG_CORRUPT) != 0) {
+      return LeaveDevice("a part of the film is damaged");
+    }
     ++counters_.packets;
     const bool shown = (packet_->flags & AV_PKT_FLAG_DISCARD) == 0;
     if (untimed()) {
@@ -213,6 +233,7 @@ Result<bool> Reader::Feed() {
       damage_.Sent(ToSeconds(ticks), static_cast<double>(length) * tick_s_);
     }
     if (!decoder_->Send(packet_.get())) {
+      if (options_.hardware != nullptr) return LeaveDevice("the GPU's decoder refused a part of the film");
       damage_.Failed();
       if (untimed() && !decode_times_.empty()) decode_times_.pop_back();
     }
@@ -276,6 +297,16 @@ Result<std::optional<Decoded>> Reader::Decode() {
     decoded.frame.reset(av_frame_alloc());
     if (decoded.frame == nullptr) return ResourceError(path_ + ": out of memory");
     VideoDecoder::Got got = decoder_->Receive(decoded.frame.get());
+    if (options_.hardware != nullptr) {
+      if (got == VideoDecoder::Got::kError ||
+          (got == VideoDecoder::Got::kPicture && VideoDecoder::Flawed(*decoded.frame))) {
+        return LeaveDevice("the GPU's decoder failed");
+      }
+      if (got == VideoDecoder::Got::kPicture) {
+        const Status usable = options_.hardware->SurfaceOf(*decoded.frame).status();
+        if (!usable.ok()) return LeaveDevice(usable.message());
+      }
+    }
     if (got == VideoDecoder::Got::kError) {
       damage_.Failed();
       if (++errors < kMaxErrorsInARow) continue;
@@ -315,7 +346,11 @@ Result<std::optional<FrameMark>> Reader::Advance() {
 
 Result<Picture> Reader::Render() {
   if (current_.frame == nullptr) return InternalError(path_ + ": no picture was decoded to render");
-  LV_ASSIGN_OR_RETURN(Picture picture, renderer_->Render(*current_.frame));
+  FramePtr host;
+  if (options_.hardware != nullptr) {
+    LV_ASSIGN_OR_RETURN(host, options_.hardware->ToHost(*current_.frame, 1));
+  }
+  LV_ASSIGN_OR_RETURN(Picture picture, renderer_->Render(host != nullptr ? *host : *current_.frame));
   ++counters_.rendered;
   if (options_.target_width > 0 && options_.target_height > 0) {
     LV_ASSIGN_OR_RETURN(picture, StretchPicture(picture, options_.target_width, options_.target_height));
@@ -329,11 +364,30 @@ Result<Picture> Reader::Render() {
 Result<Picture> Reader::Small(int width, int height) {
   if (current_.frame == nullptr) return InternalError(path_ + ": no picture was decoded to render");
   if (width < 1 || height < 1) return InvalidArgument(path_ + ": a small picture needs a size");
-  LV_ASSIGN_OR_RETURN(Picture picture, renderer_->Small(*current_.frame, width, height));
+  FramePtr host;
+  if (options_.hardware != nullptr) {
+    const int step = PictureRenderer::SmallStep(current_.frame->height, height);
+    LV_ASSIGN_OR_RETURN(host, options_.hardware->ToHost(*current_.frame, step));
+  }
+  LV_ASSIGN_OR_RETURN(Picture picture, renderer_->Small(host != nullptr ? *host : *current_.frame, width, height));
   picture.time_s = current_.mark.time_s;
   picture.duration_s = current_.mark.duration_s;
   picture.key = current_.mark.key;
   return picture;
+}
+
+Result<std::optional<DevicePicture>> Reader::RenderOnDevice(const PreprocessSpec& spec, int thumbnail) {
+  if (current_.frame == nullptr) return InternalError(path_ + ": no picture was decoded to render");
+  if (options_.hardware == nullptr) return std::optional<DevicePicture>();
+  LV_ASSIGN_OR_RETURN(const char* treatment, renderer_->Treatment(*current_.frame));
+  if (treatment != nullptr) {
+    if (treatment_ == nullptr) LogInfo(path_ + ": a picture goes through the processor: " + treatment);
+    treatment_ = treatment;
+    return std::optional<DevicePicture>();
+  }
+  LV_ASSIGN_OR_RETURN(DevicePicture picture, options_.hardware->Render(*current_.frame, spec, thumbnail));
+  ++counters_.rendered;
+  return std::optional<DevicePicture>(std::move(picture));
 }
 
 Result<std::optional<Picture>> Reader::Next() {

@@ -19,9 +19,17 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "vision/device_picture.h"
 #include "vision/picture.h"
+#include "vision/preprocess.h"
 
 namespace longview {
+
+class GpuNet;
+
+namespace av {
+class HardwareDecoding;
+}
 
 // Which pictures are decoded.
 enum class DecodeMode {
@@ -42,6 +50,9 @@ struct ReaderOptions {
   // Files up to this size are read to the end when opened, so that nothing rests on their headers. Larger ones only
   // where the header is silent, contradicted by both ends of the file, or the format's clock may jump.
   int64_t read_all_below = int64_t{256} << 20;
+  // Set: a GPU decodes, for this reader alone. Whatever it cannot do, and whatever looks wrong in the film, then ends
+  // the reading: read again without it, the processor knows more ways out and tells what is damaged.
+  std::shared_ptr<av::HardwareDecoding> hardware;
 };
 
 // What `info` tells of a file. Header fields are checked against the packets.
@@ -121,6 +132,11 @@ class VideoReader {
   virtual Result<std::optional<FrameMark>> Advance() = 0;
   virtual Result<Picture> Render() = 0;
   virtual Result<Picture> Small(int width, int height) = 0;
+  // The picture that Advance() returned last for the ViT, in the memory of the GPU that decoded it; thumbnail as
+  // Thumbnail's where `thumbnail` > 0. Nothing where the processor decodes, or where it must treat the picture first
+  // (one that is turned, interlaced, HDR, of oblong pixels; the log says so once): Render() it. kInternal where there
+  // is none.
+  virtual Result<std::optional<DevicePicture>> RenderOnDevice(const PreprocessSpec& spec, int thumbnail) = 0;
 
   // Goes to time t: the next Next() or Advance() gives the picture at t (see the top), or the first picture where t
   // lies before it. kOutOfRange after the end of the last picture.
@@ -133,6 +149,10 @@ class VideoReader {
   virtual DamageReport Damage() const = 0;
   virtual ReaderCounters Counters() const = 0;
 };
+
+// A GPU's video decoder, working in `net`'s stream, which is its own from then on. kUnsupported where the build, FFmpeg
+// or the device has none; otherwise why it cannot be used.
+Result<std::shared_ptr<av::HardwareDecoding>> OpenHardwareDecoding(std::shared_ptr<GpuNet> net);
 
 }  // namespace longview
 

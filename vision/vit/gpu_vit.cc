@@ -186,18 +186,26 @@ Status GpuVit::Forward(size_t pictures) {
   return Norm(norm_weight_, norm_bias_, rows, tokens_.As<float>(), c.width, true);
 }
 
-Status GpuVit::Encode(const float* chw, size_t batch, float* out, const std::stop_token& stop) {
-  const size_t picture = 3 * config_.image * config_.image, tokens = config_.tokens() * config_.out_width();
-  for (size_t first = 0; first < batch; first += most_pictures_) {
+Status GpuVit::Encode(std::span<const VitPicture> all, float* out, const std::stop_token& stop) {
+  const size_t numbers = 3 * config_.image * config_.image, tokens = config_.tokens() * config_.out_width();
+  for (size_t first = 0; first < all.size(); first += most_pictures_) {
     if (stop.stop_requested()) return Cancelled();
-    const size_t pictures = std::min(most_pictures_, batch - first);
+    const size_t pictures = std::min(most_pictures_, all.size() - first);
     // The libraries prepare a kernel for each size: few sizes are met, and the pictures beyond `pictures` are whatever
     // lies there.
     const size_t padded = std::min(most_pictures_, std::bit_ceil(pictures));
     LV_RETURN_IF_ERROR(Reserve(padded));
-    std::memcpy(pixels_pinned_.As<float>(), chw + first * picture, pictures * picture * sizeof(float));
-    LV_RETURN_IF_ERROR(
-        net_->Upload(pixels_.As<float>(), pixels_pinned_.As<float>(), pictures * picture * sizeof(float)));
+    const size_t bytes = numbers * sizeof(float);
+    for (size_t i = 0; i < pictures; ++i) {
+      const VitPicture& from = all[first + i];
+      float* to = pixels_.As<float>(i * bytes);
+      if (from.on_device) {
+        LV_RETURN_IF_ERROR(net_->Copy(to, from.pixels, bytes));
+      } else {
+        std::memcpy(pixels_pinned_.As<float>(i * bytes), from.pixels, bytes);
+        LV_RETURN_IF_ERROR(net_->Upload(to, pixels_pinned_.As<float>(i * bytes), bytes));
+      }
+    }
     LV_RETURN_IF_ERROR(Forward(padded));
     LV_RETURN_IF_ERROR(
         net_->Download(tokens_pinned_.As<float>(), tokens_.As<float>(), pictures * tokens * sizeof(float)));

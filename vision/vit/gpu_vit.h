@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/base/status.h"
 #include "vision/vit/vit_config.h"
 #include "vision/vit/vit_floats.h"
+#include "vision/vit/vit_picture.h"
 
 namespace longview {
 
@@ -28,8 +30,8 @@ class GpuVit {
                                               const VitFloats& weights, size_t most_pictures = kPictures);
   ~GpuVit();
 
-  // As VitEncoder::Encode; a stop is seen between batches.
-  Status Encode(const float* chw, size_t batch, float* out, const std::stop_token& stop = {});
+  // As VitEncoder::Encode; a stop is seen between batches. Pictures on the device are copied there.
+  Status Encode(std::span<const VitPicture> pictures, float* out, const std::stop_token& stop = {});
 
   // The forward pass of `pictures` (up to most_pictures) whose pixels lie on the device, `times` times without waiting
   // in between: the seconds that each takes. For measurements.

@@ -65,8 +65,9 @@ class GroupEncoder {
         attended_(hidden_.size()),
         inner_(max_pictures * c_.tokens() * c_.mlp) {}
 
-  Status Encode(const float* chw, size_t pictures, float* out, const std::stop_token& stop) {
-    Embed(chw, pictures);
+  Status Encode(std::span<const VitPicture> group, float* out, const std::stop_token& stop) {
+    const size_t pictures = group.size();
+    Embed(group);
     float* tap = out;
     for (size_t i = 0; i < weights_.layers.size(); ++i) {
       if (stop.stop_requested()) return Cancelled();
@@ -82,7 +83,7 @@ class GroupEncoder {
   }
 
  private:
-  void Embed(const float* chw, size_t pictures);
+  void Embed(std::span<const VitPicture> group);
   void Attention(const VitLayer& layer, size_t pictures);
   void FeedForward(const VitLayer& layer, size_t pictures);
 
@@ -128,11 +129,11 @@ class GroupEncoder {
   std::vector<float> inner_;
 };
 
-void GroupEncoder::Embed(const float* chw, size_t pictures) {
+void GroupEncoder::Embed(std::span<const VitPicture> group) {
   const size_t grid = c_.grid();
   const size_t patch_size = 3 * c_.patch * c_.patch;
-  for (size_t picture = 0; picture < pictures; ++picture) {
-    const float* planes = chw + picture * 3 * c_.image * c_.image;
+  for (size_t picture = 0; picture < group.size(); ++picture) {
+    const float* planes = group[picture].pixels;
     float* rows = hidden_.data() + picture * c_.tokens() * c_.width;
     ForRows(grid, pool_, [&](size_t first, size_t last) {
       for (size_t line = first * c_.patch; line < last * c_.patch; ++line) {
@@ -227,22 +228,36 @@ size_t VitEncoder::weight_bytes() const {
   return total;
 }
 
+bool VitEncoder::on_device() const {
+  const std::scoped_lock lock(gpu_mutex_);
+  return gpu_ != nullptr;
+}
+
 Status VitEncoder::Encode(const float* chw, size_t batch, float* out, ThreadPool* pool,
                           const std::stop_token& stop) const {
-  if (batch == 0) return Status::Ok();
+  std::vector<VitPicture> pictures(batch);
+  for (size_t i = 0; i < batch; ++i) pictures[i].pixels = chw + i * 3 * config_.image * config_.image;
+  return Encode(pictures, out, pool, stop);
+}
+
+Status VitEncoder::Encode(std::span<const VitPicture> pictures, float* out, ThreadPool* pool,
+                          const std::stop_token& stop) const {
+  if (pictures.empty()) return Status::Ok();
   {
     const std::scoped_lock lock(gpu_mutex_);
     if (gpu_ != nullptr) {
-      const Status status = gpu_->Encode(chw, batch, out, stop);
+      const Status status = gpu_->Encode(pictures, out, stop);
       if (status.ok() || status.code() == StatusCode::kCancelled) return status;
       LogWarning("the ViT goes on on the processor: " + status.message());
       gpu_ = nullptr;
     }
   }
-  GroupEncoder group(config_, *weights_, std::min(batch, kGroup), pool);
-  for (size_t first = 0; first < batch; first += kGroup) {
-    const size_t pictures = std::min(kGroup, batch - first);
-    LV_RETURN_IF_ERROR(group.Encode(chw + first * 3 * config_.image * config_.image, pictures,
+  if (std::any_of(pictures.begin(), pictures.end(), [](const VitPicture& p) { return p.on_device; })) {
+    return Unsupported("the processor cannot read pictures in a GPU's memory");
+  }
+  GroupEncoder group(config_, *weights_, std::min(pictures.size(), kGroup), pool);
+  for (size_t first = 0; first < pictures.size(); first += kGroup) {
+    LV_RETURN_IF_ERROR(group.Encode(pictures.subspan(first, std::min(kGroup, pictures.size() - first)),
                                     out + first * config_.tokens() * config_.out_width(), stop));
   }
   return Status::Ok();

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "core/base/thread_pool.h"
 #include "core/ops/linear.h"
 #include "vision/vit/vit_config.h"
+#include "vision/vit/vit_picture.h"
 
 namespace longview {
 
@@ -36,12 +38,17 @@ class VitEncoder {
   const VitConfig& config() const { return config_; }
   // Bytes of weights in memory.
   size_t weight_bytes() const;
+  // Whether a GPU still encodes: it takes pictures that lie in its memory.
+  bool on_device() const;
 
-  // `chw` [batch, 3, image, image]: normalised RGB planes. Writes `out` [batch, config().tokens(),
-  // config().out_width()]: after the last LayerNorm or, with taps, each tap's tokens brought to mean 0 and variance 1,
-  // side by side. A picture's tokens do not depend on what else is in the batch; a GPU's, whose kernels change with the
-  // batch's size, in their last bits do. One thread at a time has the GPU; where it fails, the log says so and the
-  // processor goes on. A stop gives kCancelled.
+  // Writes `out` [pictures, config().tokens(), config().out_width()]: after the last LayerNorm or, with taps, each
+  // tap's tokens brought to mean 0 and variance 1, side by side. A picture's tokens do not depend on what else is in
+  // the batch; a GPU's, whose kernels change with the batch's size, in their last bits do. One thread at a time has the
+  // GPU; where it fails, the log says so and the processor goes on, or fails with kUnsupported where a picture lies in
+  // a GPU's memory. A stop gives kCancelled.
+  Status Encode(std::span<const VitPicture> pictures, float* out, ThreadPool* pool,
+                const std::stop_token& stop = {}) const;
+  // The same of pictures one behind the other in the host's memory: `chw` [batch, 3, image, image].
   Status Encode(const float* chw, size_t batch, float* out, ThreadPool* pool, const std::stop_token& stop = {}) const;
 
  private:

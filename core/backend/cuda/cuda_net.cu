@@ -1,4 +1,5 @@
 // GpuNet on CUDA: products by cuBLASLt, attention by cuDNN, the rest our own kernels; all on one stream.
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include "core/backend/cuda/cuda_net.h"
 #include "core/backend/cuda/cuda_stream.h"
 #include "core/backend/cuda/cudnn_sdpa.h"
+#include "core/backend/cuda/picture_kernels.h"
 #include "core/backend/cuda/sampling_kernel.h"
 #include "core/backend/cuda/text_attention.h"
 #include "core/backend/cuda/text_kernels.h"
@@ -64,6 +66,18 @@ __global__ void __launch_bounds__(simt_device::kSampleThreads) SampleKernel(cons
   simt_device::SampleToken(block, call);
 }
 
+__global__ void __launch_bounds__(simt_device::kStretchThreads)
+    StretchPictureKernel(const __grid_constant__ GpuStretch call) {
+  simt_device::Block block(nullptr);
+  simt_device::StretchPixels(block, call);
+}
+
+__global__ void __launch_bounds__(32 * simt_device::kShrinkWarps)
+    ShrinkPictureKernel(const __grid_constant__ GpuShrink call) {
+  simt_device::Block block(nullptr);
+  simt_device::ShrinkPixels(block, call);
+}
+
 constexpr uint32_t DivideUp(uint32_t n, uint32_t by) { return (n + by - 1) / by; }
 
 class CudaNet : public CudaStream<GpuNet> {
@@ -82,6 +96,22 @@ class CudaNet : public CudaStream<GpuNet> {
   }
 
   std::string Name() const override { return name_; }
+
+  Result<GpuHandles> Handles() override {
+    Use();
+    // Of the driver's interface this is all that is needed: looked for at run time, nothing is linked with it.
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    LV_RETURN_IF_ERROR(
+        CudaCheck(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, 12000, cudaEnableDefault, &found),
+                  "asking the driver for its context"));
+    CUcontext context = nullptr;
+    if (found != cudaDriverEntryPointSuccess ||
+        reinterpret_cast<decltype(&cuCtxGetCurrent)>(function)(&context) != CUDA_SUCCESS || context == nullptr) {
+      return InternalError("CUDA: the driver gives no context");
+    }
+    return GpuHandles{context, launches()};
+  }
 
   Status Gemm(const GpuGemm& call) override {
     Use();
@@ -137,6 +167,18 @@ class CudaNet : public CudaStream<GpuNet> {
     Use();
     SampleKernel<<<1, simt_device::kSampleThreads, simt_device::kSampleShared, launches()>>>(call);
     return CudaCheck(cudaGetLastError(), "launching the choice of a token");
+  }
+  Status StretchPicture(const GpuStretch& call) override {
+    Use();
+    StretchPictureKernel<<<DivideUp(call.size * call.size, simt_device::kStretchThreads), simt_device::kStretchThreads,
+                           0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the stretching of a picture");
+  }
+  Status ShrinkPicture(const GpuShrink& call) override {
+    Use();
+    constexpr uint32_t kWarps = simt_device::kShrinkWarps;
+    ShrinkPictureKernel<<<dim3(DivideUp(call.width, kWarps), call.height), 32 * kWarps, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the shrinking of a picture");
   }
 
  private:

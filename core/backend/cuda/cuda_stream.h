@@ -79,6 +79,12 @@ class CudaStream : public Interface {
     Use();
     return CudaCheck(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, launches_), "a copy from the GPU");
   }
+  Status DownloadRows(void* pinned, const void* device, size_t device_pitch, size_t bytes, size_t rows) override {
+    Use();
+    return CudaCheck(
+        cudaMemcpy2DAsync(pinned, bytes, device, device_pitch, bytes, rows, cudaMemcpyDeviceToHost, launches_),
+        "a copy of rows from the GPU");
+  }
   Status Copy(void* to, const void* from, size_t bytes) override {
     Use();
     return CudaCheck(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, launches_), "a copy on the GPU");
