@@ -175,7 +175,7 @@ QString leftOutText(const std::vector<LeftOut>& videos) {
     }
     const QString name = upright(toText(std::filesystem::path(video.video).filename()));
     names << (video.gone ? QCoreApplication::translate("longview::ui", "%1 (its file cannot be used)")
-                         : QCoreApplication::translate("longview::ui", "%1 (nothing of it is read yet)"))
+                         : QCoreApplication::translate("longview::ui", "%1 (nothing of it is read)"))
                  .arg(name);
   }
   return QCoreApplication::translate("longview::ui", "Left out: %1.").arg(names.join(QLatin1String(", ")));
