@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/io/json.h"
 #include "core/io/weights.h"
+#include "core/ops/gemm.h"
 
 namespace longview {
 namespace {
@@ -214,7 +215,9 @@ Status Model::RequirePart(const std::string& name, const ModelConfig& config, co
 Result<std::shared_ptr<const VitEncoder>> Model::Vit(const JobContext& job) {
   const std::scoped_lock lock(vit_mutex_);
   if (vit_ == nullptr) {
-    LV_ASSIGN_OR_RETURN(vit_, LoadVitFor(OpenDevice(), store_, job));
+    // Where the processor multiplies bf16 as such, it reads pictures twice as fast in it; elsewhere nothing is gained.
+    const bool narrow = store_ == WeightStore::kAsStored && HasBf16Gemm();
+    LV_ASSIGN_OR_RETURN(vit_, LoadVitFor(OpenDevice(), narrow ? WeightStore::kBF16 : store_, job));
   }
   return vit_;
 }

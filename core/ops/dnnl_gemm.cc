@@ -65,15 +65,16 @@ bool DnnlSgemm(bool transpose_b, size_t m, size_t n, size_t k, const float* a, s
          dnnl_success;
 }
 
-bool DnnlBf16GemmNT(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b, size_t ldb,
-                    float* c, size_t ldc) {
+bool DnnlBf16Gemm(bool transpose_b, size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b,
+                  size_t ldb, float* c, size_t ldc) {
   using dnnl::memory;
   LimitIsaOnce();
   const OneOmpThread one;
   const auto i = [](size_t value) { return static_cast<memory::dim>(value); };
   try {
     const memory::desc a_desc({i(m), i(k)}, memory::data_type::bf16, memory::dims{i(lda), 1});
-    const memory::desc b_desc({i(k), i(n)}, memory::data_type::bf16, memory::dims{1, i(ldb)});
+    const memory::dims b_strides = transpose_b ? memory::dims{1, i(ldb)} : memory::dims{i(ldb), 1};
+    const memory::desc b_desc({i(k), i(n)}, memory::data_type::bf16, b_strides);
     const memory::desc c_desc({i(m), i(n)}, memory::data_type::f32, memory::dims{i(ldc), 1});
     const dnnl::matmul product = MakeMatmul(a_desc, b_desc, c_desc);  // oneDNN keeps compiled ones and finds them again
     dnnl::stream stream(CpuEngine());

@@ -13,9 +13,9 @@ namespace longview::internal {
 bool DnnlSgemm(bool transpose_b, size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb,
                float beta, float* c, size_t ldc);
 
-// c[m, n] = a[m, k] b[n, k]^T with a and b in bf16 and sums in fp32; same rules.
-bool DnnlBf16GemmNT(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b, size_t ldb,
-                    float* c, size_t ldc);
+// c[m, n] = a[m, k] b with a and b in bf16 and sums in fp32; same rules.
+bool DnnlBf16Gemm(bool transpose_b, size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b,
+                  size_t ldb, float* c, size_t ldc);
 
 // c[m, n] = (a[m, k] - a_offset) b[n, k]^T with a in uint8, b in int8 and sums in int32; same rules.
 bool DnnlInt8GemmNT(size_t m, size_t n, size_t k, const uint8_t* a, size_t lda, uint8_t a_offset, const int8_t* b,

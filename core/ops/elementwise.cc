@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/tensor/dtype.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/ops/elementwise.cc"
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
@@ -167,6 +169,24 @@ float DotImpl(const float* x, const float* y, size_t count) {
   return hn::GetLane(hn::SumOfLanes(DF(), hn::Add(sum0, sum1)));
 }
 
+void RoundToBf16Impl(const float* x, size_t count, uint16_t* y) {
+  const DF df;
+  const hn::RebindToSigned<DF> di;
+  const hn::RebindToUnsigned<DF> du;
+  const hn::Rebind<uint16_t, DF> d16;
+  size_t i = 0;
+  for (; i + LanesF() <= count; i += LanesF()) {
+    const VF value = hn::LoadU(df, x + i);
+    const auto bits = hn::BitCast(du, value);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF))));
+    const auto nan = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40));
+    const auto chosen = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, rounded);
+    hn::StoreU(hn::DemoteTo(d16, hn::BitCast(di, chosen)), d16, y + i);
+  }
+  for (; i < count; ++i) y[i] = FloatToBF16(x[i]);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace longview::internal
 HWY_AFTER_NAMESPACE();
@@ -186,6 +206,7 @@ HWY_EXPORT(SiluMulImpl);
 HWY_EXPORT(AxpyImpl);
 HWY_EXPORT(AddScaledRow);
 HWY_EXPORT(DotImpl);
+HWY_EXPORT(RoundToBf16Impl);
 }  // namespace internal
 
 namespace {
@@ -226,6 +247,10 @@ void SiluMul(const float* gate, const float* up, size_t count, float* y) {
 void Axpy(float a, const float* x, size_t count, float* y) {
   if (UseReference()) return reference::Axpy(a, x, count, y);
   HWY_DYNAMIC_DISPATCH(internal::AxpyImpl)(a, x, count, y);
+}
+
+void RoundToBf16(const float* x, size_t count, uint16_t* y) {
+  HWY_DYNAMIC_DISPATCH(internal::RoundToBf16Impl)(x, count, y);
 }
 
 void Add(const float* x, size_t count, float* y) { Axpy(1.0f, x, count, y); }

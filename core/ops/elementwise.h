@@ -3,6 +3,7 @@
 #define LONGVIEW_CORE_OPS_ELEMENTWISE_H_
 
 #include <cstddef>
+#include <cstdint>
 
 namespace longview {
 
@@ -26,6 +27,9 @@ void Gelu(const float* x, size_t count, float* y);
 
 // y = gate / (1 + exp(-gate)) * up (SwiGLU). y may be gate or up.
 void SiluMul(const float* gate, const float* up, size_t count, float* y);
+
+// y = x in bf16, to nearest even.
+void RoundToBf16(const float* x, size_t count, uint16_t* y);
 
 // y += x.
 void Add(const float* x, size_t count, float* y);

@@ -38,7 +38,13 @@ bool HasBf16Gemm() {
 bool GemmBf16NT(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b, size_t ldb, float* c,
                 size_t ldc) {
   if (m == 0 || n == 0) return true;
-  return k > 0 && internal::DnnlBf16GemmNT(m, n, k, a, lda, b, ldb, c, ldc);
+  return k > 0 && internal::DnnlBf16Gemm(true, m, n, k, a, lda, b, ldb, c, ldc);
+}
+
+bool GemmBf16NN(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b, size_t ldb, float* c,
+                size_t ldc) {
+  if (m == 0 || n == 0) return true;
+  return k > 0 && internal::DnnlBf16Gemm(false, m, n, k, a, lda, b, ldb, c, ldc);
 }
 
 void GemmInt8NT(size_t m, size_t n, size_t k, const uint8_t* a, size_t lda, uint8_t a_offset, const int8_t* b,

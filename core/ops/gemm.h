@@ -16,11 +16,15 @@ void GemmNT(size_t m, size_t n, size_t k, const float* a, size_t lda, const floa
 void GemmNN(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb, float beta, float* c,
             size_t ldc);
 
-// True where the CPU multiplies bf16, and faster than floats: GemmBf16NT may then be called.
+// True where the CPU multiplies bf16, and faster than floats: GemmBf16NT and GemmBf16NN may then be called.
 bool HasBf16Gemm();
 
 // c[m, n] = a[m, k] b[n, k]^T with bf16 inputs, sums in fp32. False, and c unspecified, where oneDNN refused.
 bool GemmBf16NT(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b, size_t ldb, float* c,
+                size_t ldc);
+
+// The same with b [k, n].
+bool GemmBf16NN(size_t m, size_t n, size_t k, const uint16_t* a, size_t lda, const uint16_t* b, size_t ldb, float* c,
                 size_t ldc);
 
 // c[m, n] = (a[m, k] - a_offset) b[n, k]^T, exactly: a in uint8, b in int8, k below 2^16. Sizes may be 0. Fast where

@@ -8,10 +8,12 @@
 
 #include "core/base/arena.h"
 #include "core/base/check.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/gemm.h"
 #include "core/ops/matvec.h"
 #include "core/ops/reference.h"
 #include "core/simd/level.h"
+#include "core/tensor/dtype.h"
 
 namespace longview {
 namespace {
@@ -35,9 +37,7 @@ DType StoredType(DType dtype, WeightStore store) {
 
 void AddBias(const std::vector<float>& bias, size_t first, size_t last, size_t rows, float* y, size_t y_stride) {
   if (bias.empty()) return;
-  for (size_t r = 0; r < rows; ++r) {
-    for (size_t o = first; o < last; ++o) y[r * y_stride + o] += bias[o];
-  }
+  for (size_t r = 0; r < rows; ++r) Add(bias.data() + first, last - first, y + r * y_stride + first);
 }
 
 }  // namespace
@@ -56,6 +56,7 @@ struct Linear::Data {
   void Int8(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
   void Few(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
   void Many(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
+  void ManyBf16(const uint16_t* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
   void ManyF32(size_t first, size_t last, const float* x, size_t x_stride, size_t rows, float* y,
                size_t y_stride) const;
   // Runs body(first, last) over the outputs, split over the pool where `rows` rows are work enough.
@@ -97,7 +98,7 @@ Status Linear::Data::Keep(const TensorView& weight, WeightStore store, bool copy
     } else if (dtype == DType::kF32) {
       std::memcpy(to + o * row_bytes, row.data(), row_bytes);
     } else {
-      internal::FloatsToBF16(row.data(), in, reinterpret_cast<uint16_t*>(to + o * row_bytes));
+      RoundToBf16(row.data(), in, reinterpret_cast<uint16_t*>(to + o * row_bytes));
     }
   }
   return Status::Ok();
@@ -177,14 +178,21 @@ void Linear::Data::Many(const float* x, size_t x_stride, size_t rows, float* y, 
     return;
   }
   std::vector<uint16_t> narrow(rows * in);
-  for (size_t r = 0; r < rows; ++r) internal::FloatsToBF16(x + r * x_stride, in, narrow.data() + r * in);
+  for (size_t r = 0; r < rows; ++r) RoundToBf16(x + r * x_stride, in, narrow.data() + r * in);
+  ManyBf16(narrow.data(), in, rows, y, y_stride, pool);
+}
+
+void Linear::Data::ManyBf16(const uint16_t* x, size_t x_stride, size_t rows, float* y, size_t y_stride,
+                            ThreadPool* pool) const {
   Split(rows, pool, [&](size_t first, size_t last) {
     const auto* w = reinterpret_cast<const uint16_t*>(weights) + first * in;
-    if (GemmBf16NT(rows, last - first, in, narrow.data(), in, w, in, y + first, y_stride)) {
+    if (GemmBf16NT(rows, last - first, in, x, x_stride, w, in, y + first, y_stride)) {
       AddBias(bias, first, last, rows, y, y_stride);
-    } else {
-      ManyF32(first, last, x, x_stride, rows, y, y_stride);
+      return;
     }
+    std::vector<float> wide(rows * in);
+    for (size_t i = 0; i < rows * in; ++i) wide[i] = BF16ToFloat(x[i / in * x_stride + i % in]);
+    ManyF32(first, last, wide.data(), in, rows, y, y_stride);
   });
 }
 
@@ -232,6 +240,14 @@ void Linear::Forward(const float* x, size_t x_stride, size_t rows, float* y, siz
   } else {
     data.Many(x, x_stride, rows, y, y_stride, pool);
   }
+}
+
+bool Linear::TakesBf16() const { return data_ != nullptr && data_->dtype == DType::kBF16 && in_ > 0 && HasBf16Gemm(); }
+
+void Linear::ForwardBf16(const uint16_t* x, size_t x_stride, size_t rows, float* y, size_t y_stride,
+                         ThreadPool* pool) const {
+  if (rows == 0 || out_ == 0) return;
+  data_->ManyBf16(x, x_stride, rows, y, y_stride, pool);
 }
 
 std::vector<float> Linear::bias() const { return data_ == nullptr ? std::vector<float>() : data_->bias; }

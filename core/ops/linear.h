@@ -40,6 +40,12 @@ class Linear {
   // to bf16 there.
   void Forward(const float* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
 
+  // Whether many rows may be given in bf16, rounded once for several Linears: weights in bf16, a CPU that multiplies
+  // it.
+  bool TakesBf16() const;
+  // Forward of more than 4 rows that are bf16; only where TakesBf16().
+  void ForwardBf16(const uint16_t* x, size_t x_stride, size_t rows, float* y, size_t y_stride, ThreadPool* pool) const;
+
   // The bias b [out], or nothing.
   std::vector<float> bias() const;
 

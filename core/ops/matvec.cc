@@ -366,23 +366,6 @@ void GroupSumsImpl(const float* x, size_t x_stride, size_t rows, size_t in, floa
   }
 }
 
-void FloatsToBF16Impl(const float* x, size_t count, uint16_t* out) {
-  const DF df;
-  const hn::RebindToUnsigned<DF> du;
-  const hn::Rebind<uint16_t, DF> d16;
-  size_t i = 0;
-  for (; i + LanesF() <= count; i += LanesF()) {
-    const VF value = hn::LoadU(df, x + i);
-    const auto bits = hn::BitCast(du, value);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-    const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF))));
-    const auto nan = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40));
-    const auto chosen = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(value)), nan, rounded);
-    hn::StoreU(hn::DemoteTo(d16, hn::BitCast(DI(), chosen)), d16, out + i);
-  }
-  for (; i < count; ++i) out[i] = FloatToBF16(x[i]);
-}
-
 float QuantiseRowImpl(const float* x, size_t count, uint8_t* out) {
   const DF df;
   const hn::Rebind<uint8_t, DF> d8;
@@ -433,7 +416,6 @@ namespace longview::internal {
 HWY_EXPORT(MatVecImpl);
 HWY_EXPORT(DecodeRowImpl);
 HWY_EXPORT(GroupSumsImpl);
-HWY_EXPORT(FloatsToBF16Impl);
 HWY_EXPORT(QuantiseRowImpl);
 HWY_EXPORT(ScaleSumsImpl);
 
@@ -455,10 +437,6 @@ void DecodeRows(DType dtype, const uint8_t* weights, size_t row_bytes, size_t in
                 float* out) {
   const auto decode = HWY_DYNAMIC_DISPATCH(DecodeRowImpl);
   for (size_t o = first; o < last; ++o) decode(dtype, weights + o * row_bytes, in, out + (o - first) * in);
-}
-
-void FloatsToBF16(const float* x, size_t count, uint16_t* out) {
-  HWY_DYNAMIC_DISPATCH(FloatsToBF16Impl)(x, count, out);
 }
 
 }  // namespace longview::internal

@@ -53,9 +53,6 @@ float QuantiseRow(const float* x, size_t count, uint8_t* out);
 // y[i] = sums[i] * row_scale * scales[i] + bias[i]; bias may be null.
 void ScaleSums(const int32_t* sums, float row_scale, const float* scales, const float* bias, size_t count, float* y);
 
-// Rounds to nearest even.
-void FloatsToBF16(const float* x, size_t count, uint16_t* out);
-
 }  // namespace longview::internal
 
 #endif  // LONGVIEW_CORE_OPS_MATVEC_H_

@@ -89,6 +89,7 @@ namespace {
 
 constexpr size_t kFewRows = 4;
 constexpr size_t kBlockRows = 64;
+constexpr size_t kNarrowBlockRows = 512;              // keys and values are rounded anew for each block
 constexpr size_t kMinParallelWork = size_t{1} << 16;  // multiplications
 
 // How many keys query row `row` sees.
@@ -118,18 +119,49 @@ void AttendRow(const SdpaParams& p, size_t head, size_t row, std::vector<float>&
   HWY_DYNAMIC_DISPATCH(internal::MixRow)(scores.data(), at.v, p.v_stride, keys, p.head_dim, at.out);
 }
 
+// What AttendBlock works with, kept from block to block.
+struct Scratch {
+  std::vector<float> scores;
+  std::vector<uint16_t> q, k, v, weights;
+};
+
+// rows of `dim` numbers in bf16, without gaps.
+const uint16_t* Round(const float* x, size_t stride, size_t rows, size_t dim, std::vector<uint16_t>* to) {
+  to->resize(rows * dim);
+  for (size_t r = 0; r < rows; ++r) RoundToBf16(x + r * stride, dim, to->data() + r * dim);
+  return to->data();
+}
+
+void SoftmaxBlock(const SdpaParams& p, size_t first, size_t rows, size_t keys, float* scores) {
+  for (size_t r = 0; r < rows; ++r) {
+    float* row = scores + r * keys;
+    const size_t visible = VisibleKeys(p, first + r);
+    SoftmaxRows(row, keys, p.scale, 1, visible, row, keys);
+    std::fill(row + visible, row + keys, 0.0f);
+  }
+}
+
+// False where oneDNN refused.
+bool AttendNarrowBlock(const SdpaParams& p, size_t head, size_t first, size_t last, Scratch& s) {
+  const HeadPointers at(p, head, first);
+  const size_t rows = last - first, keys = VisibleKeys(p, last - 1), dim = p.head_dim;
+  const uint16_t* q = Round(at.q, p.q_stride, rows, dim, &s.q);
+  const uint16_t* k = Round(at.k, p.k_stride, keys, dim, &s.k);
+  const uint16_t* v = Round(at.v, p.v_stride, keys, dim, &s.v);
+  s.scores.resize(rows * keys);
+  if (!GemmBf16NT(rows, keys, dim, q, dim, k, dim, s.scores.data(), keys)) return false;
+  SoftmaxBlock(p, first, rows, keys, s.scores.data());
+  const uint16_t* weights = Round(s.scores.data(), keys, rows, keys, &s.weights);
+  return GemmBf16NN(rows, dim, keys, weights, keys, v, dim, at.out, p.out_stride);
+}
+
 void AttendBlock(const SdpaParams& p, size_t head, size_t first, size_t last, std::vector<float>& scores) {
   const HeadPointers at(p, head, first);
   const size_t rows = last - first;
   const size_t keys = VisibleKeys(p, last - 1);  // of the row that sees most
   scores.resize(rows * keys);
   GemmNT(rows, keys, p.head_dim, at.q, p.q_stride, at.k, p.k_stride, 0.0f, scores.data(), keys);
-  for (size_t r = 0; r < rows; ++r) {
-    float* row = scores.data() + r * keys;
-    const size_t visible = VisibleKeys(p, first + r);
-    SoftmaxRows(row, keys, p.scale, 1, visible, row, keys);
-    std::fill(row + visible, row + keys, 0.0f);
-  }
+  SoftmaxBlock(p, first, rows, keys, scores.data());
   GemmNN(rows, p.head_dim, keys, scores.data(), keys, at.v, p.v_stride, 0.0f, at.out, p.out_stride);
 }
 
@@ -141,17 +173,19 @@ void Sdpa(const SdpaParams& p, ThreadPool* pool) {
   LV_CHECK(!p.causal || p.kv_rows >= p.q_rows);
   if (p.kv_rows == 0 || ActiveSimdLevel() == SimdLevel::kNone) return reference::Sdpa(p);
   const bool few = p.q_rows <= kFewRows;
-  const size_t block = few ? 1 : kBlockRows;
+  const bool narrow = p.narrow && !few && HasBf16Gemm();
+  const size_t block = few ? 1 : narrow ? kNarrowBlockRows : kBlockRows;
   const size_t blocks = (p.q_rows + block - 1) / block;
   const auto run = [&](size_t begin, size_t end, int) {
-    std::vector<float> scores;
+    Scratch scratch;
     for (size_t item = begin; item < end; ++item) {
       const size_t head = item / blocks;
       const size_t first = item % blocks * block;
+      const size_t last = std::min(p.q_rows, first + block);
       if (few) {
-        AttendRow(p, head, first, scores);
-      } else {
-        AttendBlock(p, head, first, std::min(p.q_rows, first + block), scores);
+        AttendRow(p, head, first, scratch.scores);
+      } else if (!narrow || !AttendNarrowBlock(p, head, first, last, scratch)) {
+        AttendBlock(p, head, first, last, scratch.scores);
       }
     }
   };

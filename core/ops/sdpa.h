@@ -33,6 +33,8 @@ struct SdpaParams {
   size_t head_dim = 0;
   float scale = 1.0f;   // usually 1 / sqrt(head_dim)
   bool causal = false;  // query row i sees keys 0 .. kv_rows - q_rows + i (needs kv_rows >= q_rows)
+  // Whether q, k, v and the softmax may be rounded to bf16 where the CPU multiplies it; sums stay fp32.
+  bool narrow = false;
 };
 
 // out = softmax(scale * q k^T) v, fp32. Heads (and for one row, nothing else) are split over `pool`, which may be null.

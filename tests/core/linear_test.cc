@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "core/ops/elementwise.h"
 #include "core/ops/gemm.h"
 #include "core/ops/matvec.h"
 #include "core/ops/reference.h"
@@ -200,7 +201,7 @@ TEST(LinearTest, BF16RoundingAgreesWithTheReference) {
   x[2] = std::numeric_limits<float>::max();
   x[3] = 1.00390625f;  // half way between two
   std::vector<uint16_t> rounded(x.size());
-  internal::FloatsToBF16(x.data(), x.size(), rounded.data());
+  RoundToBf16(x.data(), x.size(), rounded.data());
   for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(rounded[i], FloatToBF16(x[i])) << i;
 }
 

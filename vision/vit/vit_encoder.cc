@@ -63,7 +63,8 @@ class GroupEncoder {
         normed_(hidden_.size()),
         qkv_(3 * hidden_.size()),
         attended_(hidden_.size()),
-        inner_(max_pictures * c_.tokens() * c_.mlp) {}
+        inner_(max_pictures * c_.tokens() * c_.mlp),
+        narrow_(std::max(hidden_.size(), inner_.size())) {}
 
   Status Encode(std::span<const VitPicture> group, float* out, const std::stop_token& stop) {
     const size_t pictures = group.size();
@@ -98,13 +99,25 @@ class GroupEncoder {
   // says that those columns of the picture whose first row is `row` are there.
   template <typename Done>
   void Multiply(const VitMatrix& matrix, const float* x, size_t pictures, float* y, size_t y_stride, const Done& done) {
+    const size_t in = matrix.blocks.front().in();
+    const bool narrow = matrix.blocks.front().TakesBf16();
+    if (narrow) {
+      ForRows(pictures * c_.tokens(), pool_, [&](size_t first, size_t last) {
+        RoundToBf16(x + first * in, (last - first) * in, narrow_.data() + first * in);
+      });
+    }
     ForRows(pictures * matrix.blocks.size(), pool_, [&](size_t first, size_t last) {
       for (size_t task = first; task < last; ++task) {
         const size_t row = task / matrix.blocks.size() * c_.tokens();
         const size_t block = task % matrix.blocks.size();
         const size_t column = block * VitMatrix::kBlockOutputs;
         const Linear& linear = matrix.blocks[block];
-        linear.Forward(x + row * linear.in(), linear.in(), c_.tokens(), y + row * y_stride + column, y_stride, nullptr);
+        float* to = y + row * y_stride + column;
+        if (narrow) {
+          linear.ForwardBf16(narrow_.data() + row * in, in, c_.tokens(), to, y_stride, nullptr);
+        } else {
+          linear.Forward(x + row * in, in, c_.tokens(), to, y_stride, nullptr);
+        }
         done(row, column, linear.out());
       }
     });
@@ -127,6 +140,7 @@ class GroupEncoder {
   std::vector<float> qkv_;
   std::vector<float> attended_;
   std::vector<float> inner_;
+  std::vector<uint16_t> narrow_;  // what is multiplied, where that is done in bf16
 };
 
 void GroupEncoder::Embed(std::span<const VitPicture> group) {
@@ -179,6 +193,7 @@ void GroupEncoder::Attention(const VitLayer& layer, size_t pictures) {
       params.heads = params.kv_heads = 1;
       params.head_dim = head_dim;
       params.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+      params.narrow = layer.qkv.blocks.front().TakesBf16();
       Sdpa(params, nullptr);
     }
   });
