@@ -197,7 +197,9 @@ void MainWindow::exportText(TextExport kind) {
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
   dialog->setDefaultSuffix(suffix);
-  dialog->selectFile(QFileInfo(video).completeBaseName() + QStringLiteral(".longview.") + suffix);
+  // Without a film the name would begin with a point, and the file would be hidden.
+  dialog->selectFile((video.isEmpty() ? QString() : QFileInfo(video).completeBaseName() + QLatin1Char('.')) +
+                     QStringLiteral("longview.") + suffix);
   connect(dialog, &QFileDialog::fileSelected, exporter_,
           [this, bytes](const QString& file) { exporter_->save(file, bytes); });
   dialog->open();
@@ -224,10 +226,7 @@ SettingsDialog* MainWindow::showSettings(int page) {
     connect(settings_dialog_, &SettingsDialog::languageChosen, this, &MainWindow::languageChosen);
     connect(settings_dialog_, &SettingsDialog::limitChosen, this, &MainWindow::applyLimit);
     connect(settings_dialog_, &SettingsDialog::samplingChosen, controller_, &VideoController::readAgain);
-    connect(settings_dialog_, &SettingsDialog::cacheChosen, this, [this] {
-      const auto& turns = conversation_->turns();
-      if (!turns.empty()) conversation_->retry(static_cast<int>(turns.size()) - 1);
-    });
+    connect(settings_dialog_, &SettingsDialog::cacheChosen, conversation_, &Conversation::retryLastQuestion);
   }
   settings_dialog_->setVideo(controller_->path());
   settings_dialog_->showPage(static_cast<SettingsDialog::Page>(page));

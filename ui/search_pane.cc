@@ -12,18 +12,17 @@
 #include <QPixmap>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "ui/app_settings.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
+#include "ui/library_model.h"
 #include "ui/thumbnail_store.h"
 
 namespace longview::ui {
 namespace {
-
-// A moment's place in the grid, with its picture or before that has come.
-QSize momentSize() { return {140, 80 + QFontMetrics(QGuiApplication::font()).height() + 10}; }
 constexpr int kMoments = 24;
 }  // namespace
 
@@ -47,14 +46,13 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const Moment& moment = moments_[static_cast<size_t>(index.row())];
   const QString video = toText(moment.video);
+  const QString name = upright(video.section(QLatin1Char('/'), -1));
   switch (role) {
     case Qt::DisplayRole:
-      return timeText(moment.start, 1);
+      return several_ ? timeText(moment.start, 1) + QLatin1Char('\n') + name : timeText(moment.start, 1);
     case Qt::AccessibleTextRole:
     case Qt::ToolTipRole: {
-      const QString words =
-          tr("%1 – %2 of %3")
-              .arg(timeText(moment.start, 1), timeText(moment.end, 1), upright(video.section(QLatin1Char('/'), -1)));
+      const QString words = tr("%1 – %2 of %3").arg(timeText(moment.start, 1), timeText(moment.end, 1), name);
       return role == Qt::ToolTipRole ? plainTip(words) : words;
     }
     case Qt::DecorationRole: {
@@ -62,7 +60,7 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
       return image.isNull() ? QVariant() : QVariant(QIcon(QPixmap::fromImage(image)));
     }
     case Qt::SizeHintRole:
-      return momentSize();
+      return placeSize();
     case kVideo:
       return video;
     case kStart:
@@ -79,14 +77,22 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
 void MomentModel::set(std::vector<Moment> moments, const SamplingSettings& sampling) {
   beginResetModel();
   moments_ = std::move(moments);
+  several_ = std::any_of(moments_.begin(), moments_.end(),
+                         [this](const Moment& moment) { return moment.video != moments_.front().video; });
   sampling_ = sampling;
   endResetModel();
 }
 
-SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailStore* thumbnails, QWidget* parent)
+QSize MomentModel::placeSize() const {
+  return {140, 80 + (several_ ? 2 : 1) * QFontMetrics(QGuiApplication::font()).height() + 10};
+}
+
+SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, const LibraryModel* library,
+                       ThumbnailStore* thumbnails, QWidget* parent)
     : QWidget(parent),
       bridge_(bridge),
       settings_(settings),
+      library_(library),
       model_(new MomentModel(thumbnails, this)),
       words_(new QLineEdit(this)),
       go_(new QPushButton(tr("Search"), this)),
@@ -115,7 +121,7 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   grid_->setResizeMode(QListView::Adjust);
   grid_->setMovement(QListView::Static);
   grid_->setIconSize(QSize(128, 80));
-  grid_->setGridSize(momentSize());
+  grid_->setTextElideMode(Qt::ElideMiddle);
   column->addWidget(grid_, 1);
   connect(words_, &QLineEdit::returnPressed, go_, &QPushButton::click);
   connect(words_, &QLineEdit::textChanged, this, &SearchPane::updateEnabled);
@@ -168,6 +174,7 @@ void SearchPane::search(const QString& words) {
 
 void SearchPane::finish(Result<SearchResult> result, const SamplingSettings& sampling) {
   if (result.ok()) {
+    library_->explain(&result->left_out);
     QStringList words;
     if (result->moments.empty()) words << tr("Nothing was found.");
     if (!result->left_out.empty()) words << leftOutText(result->left_out);
@@ -176,8 +183,9 @@ void SearchPane::finish(Result<SearchResult> result, const SamplingSettings& sam
     emit leftOut(result->left_out);
   } else {
     model_->set({}, sampling);  // the moments of an earlier search would be taken for the answer
-    status_->setText(failureText(result.status()));
+    status_->setText(library_->explain(result.status()));
   }
+  grid_->setGridSize(model_->placeSize());
   status_->setVisible(!status_->text().isEmpty());
 }
 
