@@ -287,29 +287,23 @@ TEST_F(UiWindowCare, ThePlayersControlsCanBeUsedInASmallWindow) {
   applyLanguage(QStringLiteral("en"));
 }
 
-TEST_F(UiWindowCare, SeveralPathsInTheDialogAreAllOpened) {
+TEST_F(UiWindowCare, SeveralPathsTypedIntoTheDialogAreAllOpened) {
   const QString first = copyOf(QStringLiteral("first.mp4"));
   const QString second = copyOf(QStringLiteral("the second.mp4"));
-  for (const bool typed : {true, false}) {
-    MainWindow* window = makeWindow();
-    actionNamed(window, QStringLiteral("Open…"))->trigger();
-    auto* dialog = window->findChild<QFileDialog*>();
-    ASSERT_NE(dialog, nullptr);
-    auto* name = dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
-    dialog->activateWindow();
-    name->setFocus();
-    ASSERT_TRUE(waitFor([&] { return name->hasFocus(); }, 10.0));
-    const QString both = QStringLiteral("\"%1\" \"%2\"").arg(first, second);
-    if (typed) {
-      QTest::keyClicks(name, both);
-    } else {
-      name->insert(both);
-    }
-    EXPECT_EQ(name->text(), both);
-    QTest::keyClick(name, Qt::Key_Return);
-    EXPECT_TRUE(waitFor([&] { return window->controller()->path() == first; }, 20.0)) << window->message().toStdString();
-    EXPECT_GE(window->library()->find(second), 0);
-  }
+  settings_->addRecent(first);  // the dialog shows its folder
+  MainWindow* window = makeWindow();
+  actionNamed(window, QStringLiteral("Open…"))->trigger();
+  auto* dialog = window->findChild<QFileDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  auto* name = dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
+  dialog->activateWindow();
+  name->setFocus();
+  ASSERT_TRUE(waitFor([&] { return name->hasFocus(); }, 10.0));
+  QTest::qWait(300);  // until it knows the folder
+  QTest::keyClicks(name, QStringLiteral("\"%1\" \"%2\"").arg(first, second), {}, 2);
+  QTest::keyClick(name, Qt::Key_Return);
+  EXPECT_TRUE(waitFor([&] { return window->controller()->path() == first; }, 20.0)) << window->message().toStdString();
+  EXPECT_GE(window->library()->find(second), 0);
 }
 
 // What can be done with a video of the list is offered where the pointer is, and by the keyboard for the chosen one.
