@@ -24,6 +24,7 @@
 #include <string>
 
 #include "tests/support/run_process.h"
+#include "tests/support/test_clip.h"
 #include "tests/ui/ui_fixture.h"
 #include "ui/conversation_export.h"
 #include "ui/conversation_view.h"
@@ -35,6 +36,7 @@
 #include "ui/mpv_player.h"
 #include "ui/player_panel.h"
 #include "ui/player_view.h"
+#include "ui/search_pane.h"
 #include "ui/timeline_widget.h"
 #include "ui/turn_widget.h"
 #include "ui/video_controller.h"
@@ -362,6 +364,39 @@ TEST_F(UiWindowCare, AConversationWithoutAFilmIsSavedUnderANameThatIsSeen) {
   const auto* dialog = window->findChild<QFileDialog*>();
   ASSERT_NE(dialog, nullptr);
   EXPECT_EQ(QFileInfo(dialog->selectedFiles().front()).fileName(), QStringLiteral("longview.md"));
+}
+
+// A picture is a film of one frame: all that is done with a film is done with it, or refused with words.
+TEST_F(UiWindowCare, APictureIsAskedDescribedAndExported) {
+  const QString picture = toText(folder_ / "still.png");
+  longview::test::RunFfmpeg({"-i", clip().toStdString(), "-frames:v", "1", toPath(picture).string()});
+  MainWindow* window = makeWindow();
+  window->openPaths({picture});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == picture; }));
+  ASSERT_TRUE(waitFor([&] { return window->library()->video(picture)->state == ReadState::kDone; }, 60.0));
+  ask(window, QStringLiteral("When is a circle seen?"));
+  window->conversation()->chapters(QStringLiteral("Chapters"), picture, window->controller()->info().duration_s);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  for (const Turn& turn : window->conversation()->turns()) {
+    EXPECT_EQ(turn.state, Turn::State::kDone) << turn.failure.toStdString();
+    EXPECT_FALSE(turn.text.isEmpty());
+  }
+  window->searchPane()->search(QStringLiteral("red squares"));
+  ASSERT_TRUE(waitFor([&] { return window->searchPane()->moments()->rowCount() == 1; }));
+  const auto moments = momentsOf(window->conversation()->turns(), picture);
+  ASSERT_EQ(moments.size(), 1u);
+  EXPECT_TRUE(toEdl(moments, window->controller()->info()).contains("FROM CLIP NAME"));
+  EXPECT_TRUE(toSrt(window->conversation()->turns(), picture).contains("00:00:00,000 --> 00:00:01"));
+  const std::filesystem::path clips = folder_ / "clips";
+  std::filesystem::create_directory(clips);
+  answerFileDialog(window, QStringLiteral("Moments as clips…"), toText(clips));
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 60.0));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(clips)) {
+    EXPECT_GT(entry.file_size(), 1000u) << entry.path();
+    ++files;
+  }
+  EXPECT_TRUE(files == 1 || !window->message().isEmpty()) << files;
 }
 
 TEST_F(UiWindowCare, HelpNeedsNoDisplay) {

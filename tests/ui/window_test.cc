@@ -501,6 +501,17 @@ TEST_F(UiWindow, ClosesWithinSecondsAtAnyTime) {
     QTest::qWait(after_ms);
     closeQuickly("after " + std::to_string(after_ms) + " ms");
   }
+  for (const std::string work : {"chapters", "a search", "a question"}) {
+    bridge_ = std::make_unique<EngineBridge>(options());
+    MainWindow* window = makeWindow();
+    window->openPaths({toText(film)});
+    ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }, 60.0));
+    if (work == "chapters") window->conversation()->chapters(QStringLiteral("Chapters"), toText(film), 120.0);
+    if (work == "a search") window->searchPane()->search(QStringLiteral("red squares"));
+    if (work == "a question") ask(window, QStringLiteral("What is seen?"));
+    QTest::qWait(200);
+    closeQuickly("during " + work);
+  }
 }
 
 TEST_F(UiWindow, AThreeHourFilmOpensAtOnce) {
