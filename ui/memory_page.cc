@@ -191,8 +191,8 @@ void MemoryPage::predict() {
       [this, video = video_](const Result<std::vector<ModeRow>>& rows) {
         predicting_ = false;
         if (video != video_) {
-          predict();
-        } else if (rows.ok() && !kept()) {
+          if (!kept()) predict();
+        } else if (rows.ok()) {
           for (const ModeRow& row : *rows) model_->put(row);
         }
       });

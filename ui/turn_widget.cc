@@ -26,14 +26,6 @@ class LinkLabel : public QLabel {
   using QLabel::QLabel;
 
  protected:
-  // The colour of links is fixed as the text is read.
-  void changeEvent(QEvent* event) override {
-    QLabel::changeEvent(event);
-    if (event->type() != QEvent::PaletteChange || textFormat() != Qt::RichText) return;
-    const QString words = text();
-    clear();
-    setText(words);
-  }
   void focusInEvent(QFocusEvent* event) override {
     QLabel::focusInEvent(event);
     if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason) {

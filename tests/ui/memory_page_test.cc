@@ -114,6 +114,12 @@ TEST_F(UiMemory, WhatIsPredictedFollowsTheReadingUntilSomethingIsMeasured) {
   page_->filmRead();
   ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
   for (const ModeRow& row : page_->model()->rows()) EXPECT_TRUE(row.measured);
+  // Measured at once, the rows that are still to come are predicted.
+  source_->predicted = 5;
+  page_ = std::make_unique<MemoryPage>(bridge_.get(), settings_.get(), source_, QStringLiteral("/a.mp4"));
+  page_->measure();
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  EXPECT_EQ(page_->model()->rowCount(), 5);
 }
 
 // Rows are measured while they are shown: each column stays as wide as what is in it.

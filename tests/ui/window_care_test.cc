@@ -289,6 +289,7 @@ TEST_F(UiWindowCare, ThePlayersControlsCanBeUsedInASmallWindow) {
   applyLanguage(QStringLiteral("en"));
 }
 
+// Qt's dialog tells only the last of several quoted paths in some cases where they are typed and in its own folder.
 TEST_F(UiWindowCare, SeveralPathsTypedIntoTheDialogAreAllOpened) {
   const QString first = copyOf(QStringLiteral("first.mp4"));
   const QString second = copyOf(QStringLiteral("the second.mp4"));
@@ -298,12 +299,9 @@ TEST_F(UiWindowCare, SeveralPathsTypedIntoTheDialogAreAllOpened) {
   auto* dialog = window->findChild<QFileDialog*>();
   ASSERT_NE(dialog, nullptr);
   auto* name = dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
-  dialog->activateWindow();
-  name->setFocus();
-  ASSERT_TRUE(waitFor([&] { return name->hasFocus(); }, 10.0));
-  QTest::qWait(300);  // until it knows the folder
-  QTest::keyClicks(name, QStringLiteral("\"%1\" \"%2\"").arg(first, second), {}, 2);
-  QTest::keyClick(name, Qt::Key_Return);
+  ASSERT_NE(name, nullptr);
+  name->setText(QStringLiteral("\"%1\" \"%2\"").arg(first, second));
+  emit dialog->filesSelected({second});
   EXPECT_TRUE(waitFor([&] { return window->controller()->path() == first; }, 20.0)) << window->message().toStdString();
   EXPECT_GE(window->library()->find(second), 0);
 }
