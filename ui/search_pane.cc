@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QPainter>
 #include <QPixmap>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -24,6 +25,16 @@
 namespace longview::ui {
 namespace {
 constexpr int kMoments = 24;
+constexpr QSize kPicture(128, 80);
+
+// In the middle of a box of kPicture's shape: views put wide pictures at the top of theirs, against the frame.
+QIcon centred(const QImage& image) {
+  const QSize box = kPicture.scaled(image.size(), Qt::KeepAspectRatioByExpanding);
+  QPixmap pixmap(box);
+  pixmap.fill(Qt::transparent);
+  QPainter(&pixmap).drawImage((box.width() - image.width()) / 2, (box.height() - image.height()) / 2, image);
+  return pixmap;
+}
 }  // namespace
 
 MomentModel::MomentModel(ThumbnailStore* thumbnails, QObject* parent)
@@ -57,7 +68,7 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
     }
     case Qt::DecorationRole: {
       const QImage image = thumbnails_->get(video, moment.start, sampling_);
-      return image.isNull() ? QVariant() : QVariant(QIcon(QPixmap::fromImage(image)));
+      return image.isNull() ? QVariant() : QVariant(centred(image));
     }
     case Qt::SizeHintRole:
       return placeSize();
@@ -84,7 +95,8 @@ void MomentModel::set(std::vector<Moment> moments, const SamplingSettings& sampl
 }
 
 QSize MomentModel::placeSize() const {
-  return {140, 80 + (several_ ? 2 : 1) * QFontMetrics(QGuiApplication::font()).height() + 10};
+  return {kPicture.width() + 12,
+          kPicture.height() + (several_ ? 2 : 1) * QFontMetrics(QGuiApplication::font()).height() + 10};
 }
 
 SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, const LibraryModel* library,
@@ -120,7 +132,7 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, const Librar
   grid_->setViewMode(QListView::IconMode);
   grid_->setResizeMode(QListView::Adjust);
   grid_->setMovement(QListView::Static);
-  grid_->setIconSize(QSize(128, 80));
+  grid_->setIconSize(kPicture);
   grid_->setTextElideMode(Qt::ElideMiddle);
   column->addWidget(grid_, 1);
   connect(words_, &QLineEdit::returnPressed, go_, &QPushButton::click);
