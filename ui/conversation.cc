@@ -9,6 +9,7 @@
 #include "ui/app_settings.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
+#include "ui/library_model.h"
 
 namespace longview::ui {
 namespace {
@@ -19,8 +20,8 @@ constexpr double kShortestChapter_s = 5.0;
 
 }  // namespace
 
-Conversation::Conversation(EngineBridge* bridge, AppSettings* settings, QObject* parent)
-    : QObject(parent), bridge_(bridge), settings_(settings) {}
+Conversation::Conversation(EngineBridge* bridge, AppSettings* settings, const LibraryModel* library, QObject* parent)
+    : QObject(parent), bridge_(bridge), settings_(settings), library_(library) {}
 
 int Conversation::ask(const Question& question) {
   Turn turn;
@@ -64,8 +65,15 @@ void Conversation::stopAll() {
 }
 
 void Conversation::retry(int turn) {
-  if (turn < 0 || turn >= static_cast<int>(turns_.size()) || turns_[static_cast<size_t>(turn)].running()) return;
+  if (turn < 0 || turn >= static_cast<int>(turns_.size())) return;
+  stop(turn);
   begin(turn);
+}
+
+void Conversation::retryLastQuestion() {
+  const auto last =
+      std::find_if(turns_.rbegin(), turns_.rend(), [](const Turn& turn) { return turn.kind == Turn::Kind::kQuestion; });
+  if (last != turns_.rend()) retry(static_cast<int>(turns_.rend() - last) - 1);
 }
 
 void Conversation::clear() {
@@ -167,6 +175,7 @@ void Conversation::beginQuestion(int number) {
         if (now == nullptr) return;
         if (answer.ok()) {
           now->answer = std::move(answer).value();
+          library_->explain(&now->answer.left_out);
           now->text = toText(now->answer.text).trimmed();
           end(number, Status());
         } else {
@@ -216,7 +225,7 @@ void Conversation::end(int number, const Status& status) {
   turn.state = status.ok()                               ? Turn::State::kDone
                : status.code() == StatusCode::kCancelled ? Turn::State::kStopped
                                                          : Turn::State::kFailed;
-  if (turn.state == Turn::State::kFailed) turn.failure = failureText(status);
+  if (turn.state == Turn::State::kFailed) turn.failure = library_->explain(status);
   turn.stage.clear();
   emit turnChanged(number);
   if (status.ok()) emit answered(number);

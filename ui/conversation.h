@@ -14,6 +14,7 @@ namespace longview::ui {
 
 class AppSettings;
 class EngineBridge;
+class LibraryModel;
 
 struct Turn {
   enum class Kind { kQuestion, kChapters };
@@ -42,7 +43,8 @@ class Conversation : public QObject {
   Q_OBJECT
 
  public:
-  Conversation(EngineBridge* bridge, AppSettings* settings, QObject* parent = nullptr);
+  // All outlive the conversation.
+  Conversation(EngineBridge* bridge, AppSettings* settings, const LibraryModel* library, QObject* parent = nullptr);
 
   struct Question {
     QString text;
@@ -59,8 +61,10 @@ class Conversation : public QObject {
   int chapters(const QString& title, const QString& video, double duration_s);
   void stop(int turn);
   void stopAll();
-  // Asks the same again in the same turn.
+  // Asks the same again in the same turn; what is still written there is given up.
   void retry(int turn);
+  // Chapters are no question.
+  void retryLastQuestion();
   void clear();
   // Takes up a conversation that was kept (conversation_store.h); there must be none yet.
   void restore(std::vector<Turn> turns);
@@ -93,6 +97,7 @@ class Conversation : public QObject {
 
   EngineBridge* bridge_;
   AppSettings* settings_;
+  const LibraryModel* library_;
   std::vector<Turn> turns_;
   std::vector<quint64> attempts_;  // of each turn: words of an attempt that was given up are not shown
   quint64 last_attempt_ = 0;

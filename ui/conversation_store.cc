@@ -49,7 +49,9 @@ std::vector<Evidence> toSpans(const QJsonValue& value) {
 
 QJsonArray names(const std::vector<LeftOut>& videos) {
   QJsonArray all;
-  for (const LeftOut& video : videos) all << QJsonObject{{"video", toText(video.video)}, {"gone", video.gone}};
+  for (const LeftOut& video : videos) {
+    all << QJsonObject{{"video", toText(video.video)}, {"cause", static_cast<int>(video.cause)}};
+  }
   return all;
 }
 
@@ -58,7 +60,9 @@ std::vector<LeftOut> toLeftOut(const QJsonValue& value) {
   for (const auto& item : value.toArray()) {
     LeftOut& one = videos.emplace_back();
     one.video = item.toObject()["video"].toString().toStdString();
-    one.gone = item.toObject()["gone"].toBool();
+    const int cause = item.toObject()["cause"].toInt();
+    if (cause == static_cast<int>(LeftOut::Cause::kFailed)) one.cause = LeftOut::Cause::kFailed;
+    if (cause == static_cast<int>(LeftOut::Cause::kGone)) one.cause = LeftOut::Cause::kGone;
   }
   return videos;
 }

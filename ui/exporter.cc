@@ -2,6 +2,7 @@
 #include "ui/exporter.h"
 
 #include <QDir>
+#include <QFile>
 #include <QFileInfo>
 
 #include "app/engine/output_files.h"
@@ -9,6 +10,28 @@
 #include "ui/format.h"
 
 namespace longview::ui {
+namespace {
+
+// Of a clip's name, so that the moment, a number and an ending have room behind it: systems take names of 255 bytes.
+constexpr qsizetype kLongestBase_bytes = 180;
+constexpr QLatin1String kAnyStreams(".mkv");
+
+QString clipBase(const QFileInfo& film) {
+  QString base = film.completeBaseName();
+  while (QFile::encodeName(base).size() > kLongestBase_bytes) base.chop(base.back().isLowSurrogate() ? 2 : 1);
+  return base;
+}
+
+// Moments may differ by less than their names do, and what another film or another day left is kept.
+QString freeName(const QDir& folder, const QString& base, const QString& end) {
+  QString file = folder.filePath(base + end);
+  for (int i = 2; QFileInfo::exists(file) || QFileInfo(file).isSymLink(); ++i) {
+    file = folder.filePath(base + QStringLiteral(" (%1)").arg(i) + end);
+  }
+  return file;
+}
+
+}  // namespace
 
 Exporter::Exporter(EngineBridge* bridge, QObject* parent) : QObject(parent), bridge_(bridge) {}
 
@@ -34,18 +57,21 @@ void Exporter::clips(const QString& video, const std::vector<Evidence>& moments,
       [video, moments, folder](const EngineBridge::Call& call) -> Result<int> {
         const QFileInfo film(video);
         const QDir into(folder);
-        const QString end = QLatin1Char('.') + film.suffix();
+        QString end = QLatin1Char('.') + film.suffix();
         int written = 0;
         for (const Evidence& moment : moments) {
           const QString span = QStringLiteral("%1-%2").arg(timeText(moment.start, 1), timeText(moment.end, 1));
-          const QString base = film.completeBaseName() + QLatin1Char(' ') + QString(span).replace(':', '.');
-          // Moments may differ by less than their names do, and what another film or another day left is kept.
-          QString file = into.filePath(base + end);
-          for (int i = 2; QFileInfo::exists(file) || QFileInfo(file).isSymLink(); ++i) {
-            file = into.filePath(base + QStringLiteral(" (%1)").arg(i) + end);
+          const QString base = clipBase(film) + QLatin1Char(' ') + QString(span).replace(':', '.');
+          const auto cut = [&] {
+            return call.engine.CutClip(toPath(video), {moment.start, moment.end}, toPath(freeName(into, base, end)),
+                                       {call.job.stop, {}});
+          };
+          Status cutting = cut();
+          if (cutting.code() == StatusCode::kUnsupported && end != kAnyStreams) {
+            end = kAnyStreams;  // the name's ending stands for no format that can hold the film
+            cutting = cut();
           }
-          LV_RETURN_IF_ERROR(
-              call.engine.CutClip(toPath(video), {moment.start, moment.end}, toPath(file), {call.job.stop, {}}));
+          LV_RETURN_IF_ERROR(cutting);
           ++written;
           if (call.job.progress) call.job.progress({static_cast<double>(written), static_cast<double>(moments.size())});
         }

@@ -20,8 +20,8 @@ class Exporter : public QObject {
 
   // Writes the bytes whole or not at all.
   void save(const QString& file, const QByteArray& bytes);
-  // One file a moment in `folder`, named after the film and the moment, copied without encoding again. No file that is
-  // there is replaced.
+  // One file a moment in `folder`, named after the film and the moment, copied without encoding again, as Matroska
+  // where the film's own format cannot be written. No file that is there is replaced.
   void clips(const QString& video, const std::vector<Evidence>& moments, const QString& folder);
 
  signals:

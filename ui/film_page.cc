@@ -4,6 +4,7 @@
 #include <QLabel>
 
 #include "ui/engine_bridge.h"
+#include "ui/format.h"
 #include "ui/progress_bar.h"
 
 namespace longview::ui {
@@ -48,7 +49,7 @@ void FilmPage::beginWithOpen() {
 void FilmPage::tell(const QString& words) {
   QString film;
   if (video_ != open_) {
-    const QString name = video_.section(QLatin1Char('/'), -1);
+    const QString name = upright(video_.section(QLatin1Char('/'), -1));
     film = job_ != 0 ? runningText(name) : tr("This is of %1.").arg(name);
   }
   status_->setText((film + QLatin1Char(' ') + words).trimmed());

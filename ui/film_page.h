@@ -32,6 +32,9 @@ class FilmPage : public QWidget {
   // `words` in the status line, behind the name of the film where that is not the open one.
   void tell(const QString& words);
 
+  // Something was done with the film that is shown.
+  bool kept() const { return kept_; }
+
   // video_ has become another film: nothing of the one before is shown.
   virtual void showAnother() = 0;
   // By running(), and whether a film is open.
@@ -49,7 +52,7 @@ class FilmPage : public QWidget {
  private:
   void turnToOpen();
 
-  bool kept_ = false;  // something was done
+  bool kept_ = false;
 };
 
 }  // namespace longview::ui

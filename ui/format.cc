@@ -174,9 +174,12 @@ QString leftOutText(const std::vector<LeftOut>& videos) {
       break;
     }
     const QString name = upright(toText(std::filesystem::path(video.video).filename()));
-    names << (video.gone ? QCoreApplication::translate("longview::ui", "%1 (its file cannot be used)")
-                         : QCoreApplication::translate("longview::ui", "%1 (nothing of it is read)"))
-                 .arg(name);
+    const QString words = video.cause == LeftOut::Cause::kGone
+                              ? QCoreApplication::translate("longview::ui", "%1 (its file cannot be used)")
+                          : video.cause == LeftOut::Cause::kFailed
+                              ? QCoreApplication::translate("longview::ui", "%1 (reading it failed)")
+                              : QCoreApplication::translate("longview::ui", "%1 (nothing of it is read yet)");
+    names << words.arg(name);
   }
   return QCoreApplication::translate("longview::ui", "Left out: %1.").arg(names.join(QLatin1String(", ")));
 }

@@ -5,6 +5,7 @@
 #include <QIcon>
 #include <QPixmap>
 #include <algorithm>
+#include <filesystem>
 
 #include "ui/format.h"
 
@@ -151,6 +152,20 @@ void LibraryModel::merge(const std::vector<LibraryEntry>& entries) {
     }
     changed(find(path));
   }
+}
+
+void LibraryModel::explain(std::vector<LeftOut>* videos) const {
+  for (LeftOut& left : *videos) {
+    const LibraryVideo* known = video(toText(std::filesystem::path(left.video)));
+    const bool failed = known != nullptr && known->state == ReadState::kFailed;
+    if (failed && left.cause == LeftOut::Cause::kUnread) left.cause = LeftOut::Cause::kFailed;
+  }
+}
+
+QString LibraryModel::explain(const Status& status) const {
+  const LibraryVideo* known = video(toText(std::filesystem::path(status.file())));
+  const bool failed = known != nullptr && known->state == ReadState::kFailed;
+  return failed && status.reason() == StatusReason::kNotReadYet ? known->failure : failureText(status);
 }
 
 QString LibraryModel::stateText(const LibraryVideo& video) {

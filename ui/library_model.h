@@ -53,6 +53,11 @@ class LibraryModel : public QAbstractListModel {
   // Adds what the engine's library knows; a state that is known better already stays.
   void merge(const std::vector<LibraryEntry>& entries);
 
+  // A call that leaves out what is unread knows of no reading that failed; the rows do.
+  void explain(std::vector<LeftOut>* videos) const;
+  // What a question's or a search's failure is, in the window's language.
+  QString explain(const Status& status) const;
+
   // "Read", "Reading, 40 %" ... in the window's language.
   static QString stateText(const LibraryVideo& video);
 

@@ -2,6 +2,7 @@
 #include "ui/library_pane.h"
 
 #include <QAction>
+#include <QContextMenuEvent>
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
@@ -36,11 +37,9 @@ LibraryPane::LibraryPane(LibraryModel* model, QWidget* parent)
   list_->setUniformItemSizes(false);
   list_->setTextElideMode(Qt::ElideMiddle);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  list_->setContextMenuPolicy(Qt::CustomContextMenu);
   list_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   column->addWidget(list_, 1);
   connect(list_, &QListView::activated, this, [this](const QModelIndex& index) { emit openRequested(pathAt(index)); });
-  connect(list_, &QListView::customContextMenuRequested, this, &LibraryPane::showMenu);
   auto* add = new QPushButton(tr("Add videos…"), this);
   connect(add, &QPushButton::clicked, this, &LibraryPane::addRequested);
   column->addWidget(add);
@@ -60,9 +59,21 @@ void LibraryPane::select(const QString& path) {
   if (index.isValid()) list_->setCurrentIndex(index);
 }
 
-void LibraryPane::showMenu(const QPoint& at) {
-  const QModelIndex index = list_->indexAt(at);
-  if (!index.isValid()) return;
+void LibraryPane::contextMenuEvent(QContextMenuEvent* event) {
+  const QWidget* inside = list_->viewport();
+  if (event->reason() == QContextMenuEvent::Keyboard) {
+    const QModelIndex index = list_->currentIndex();
+    if (!list_->hasFocus() || !index.isValid()) return;
+    list_->scrollTo(index);
+    showMenu(index, inside->mapToGlobal(list_->visualRect(index).center()));
+    return;
+  }
+  const QPoint at = inside->mapFromGlobal(event->globalPos());
+  const QModelIndex index = inside->rect().contains(at) ? list_->indexAt(at) : QModelIndex();
+  if (index.isValid()) showMenu(index, event->globalPos());
+}
+
+void LibraryPane::showMenu(const QModelIndex& index, const QPoint& at) {
   const QString path = pathAt(index);
   const auto state = static_cast<ReadState>(index.data(LibraryModel::kState).toInt());
   const bool running = state == ReadState::kReading || state == ReadState::kWaiting;
@@ -73,7 +84,7 @@ void LibraryPane::showMenu(const QPoint& at) {
   menu->addAction(tr("Pause reading"), this, [this, path] { emit pauseRequested(path); })->setEnabled(running);
   menu->addSeparator();
   menu->addAction(tr("Remove from the list"), this, [this, path] { emit removeRequested(path); });
-  menu->popup(list_->viewport()->mapToGlobal(at));
+  menu->popup(at);
 }
 
 }  // namespace longview::ui

@@ -29,10 +29,12 @@ class LibraryPane : public QWidget {
 
  protected:
   void resizeEvent(class QResizeEvent* event) override;
+  // What can be done with a video: the one under the pointer, or by the keyboard the chosen one.
+  void contextMenuEvent(class QContextMenuEvent* event) override;
 
  private:
   QString pathAt(const class QModelIndex& index) const;
-  void showMenu(const class QPoint& at);
+  void showMenu(const class QModelIndex& index, const class QPoint& at);
 
   LibraryModel* model_;
   QSortFilterProxyModel* filter_;

@@ -63,7 +63,7 @@ MainWindow::MainWindow(EngineBridge* bridge, AppSettings* settings, const std::s
       player_(new PlayerPanel(thumbnails_, this)),
       library_pane_(new LibraryPane(library_, this)),
       conversation_view_(new ConversationView(conversation_, thumbnails_, this)),
-      search_(new SearchPane(bridge, settings, thumbnails_, this)) {
+      search_(new SearchPane(bridge, settings, library_, thumbnails_, this)) {
   setWindowTitle(tr("Longview"));
   setWindowIcon(QIcon(QStringLiteral(":/longview/icons/io.github.longview.Longview.svg")));
   setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
@@ -245,6 +245,7 @@ void MainWindow::connectVideo() {
 
 void MainWindow::showFrames() {
   player_->timeline()->setFrames(controller_->frames(), controller_->readUntil());
+  if (settings_dialog_ != nullptr) settings_dialog_->filmRead();
   if (controller_->frames().empty()) return;
   const QString path = controller_->path();
   const QImage image = thumbnails_->get(path, controller_->frames().front().start);
@@ -285,7 +286,7 @@ void MainWindow::shareVideos() {
 
 void MainWindow::tellLeftOut(const std::vector<LeftOut>& videos) {
   for (const LeftOut& video : videos) {
-    if (video.gone) {
+    if (video.cause == LeftOut::Cause::kGone) {
       library_->setState(toText(std::filesystem::path(video.video)), ReadState::kFailed, failureText(video.why));
     }
   }

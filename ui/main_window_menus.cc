@@ -1,14 +1,17 @@
 // Menus, dialogs and exports of the main window.
 #include <QAction>
 #include <QCoreApplication>
+#include <QDir>
 #include <QDockWidget>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QPushButton>
+#include <algorithm>
 #include <utility>
 
 #include "ui/app_settings.h"
@@ -29,13 +32,25 @@
 namespace longview::ui {
 namespace {
 
+// What was chosen: of several quoted paths that are typed Qt's own dialog may tell only the last.
+QStringList chosenFiles(const QFileDialog& dialog, const QStringList& told) {
+  const auto* name = dialog.findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
+  const QStringList parts = name != nullptr ? name->text().split(QLatin1Char('"')) : QStringList();
+  QStringList typed;
+  for (qsizetype i = 1; i < parts.size(); i += 2) typed << dialog.directory().absoluteFilePath(parts[i]);
+  const bool there =
+      std::all_of(typed.begin(), typed.end(), [](const QString& file) { return QFileInfo::exists(file); });
+  return there && typed.size() > told.size() ? typed : told;
+}
+
 // Begins beside the film that was opened last.
 void chooseAndOpen(MainWindow* window, const QString& title, QFileDialog::FileMode mode, const QStringList& recent) {
   auto* dialog = new QFileDialog(window, title);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setFileMode(mode);
   if (!recent.isEmpty()) dialog->setDirectory(QFileInfo(recent.front()).path());
-  QObject::connect(dialog, &QFileDialog::filesSelected, window, &MainWindow::openPaths);
+  QObject::connect(dialog, &QFileDialog::filesSelected, window,
+                   [window, dialog](const QStringList& told) { window->openPaths(chosenFiles(*dialog, told)); });
   dialog->open();
 }
 
@@ -197,7 +212,9 @@ void MainWindow::exportText(TextExport kind) {
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
   dialog->setDefaultSuffix(suffix);
-  dialog->selectFile(QFileInfo(video).completeBaseName() + QStringLiteral(".longview.") + suffix);
+  // Without a film the name would begin with a point, and the file would be hidden.
+  dialog->selectFile((video.isEmpty() ? QString() : QFileInfo(video).completeBaseName() + QLatin1Char('.')) +
+                     QStringLiteral("longview.") + suffix);
   connect(dialog, &QFileDialog::fileSelected, exporter_,
           [this, bytes](const QString& file) { exporter_->save(file, bytes); });
   dialog->open();
@@ -224,10 +241,7 @@ SettingsDialog* MainWindow::showSettings(int page) {
     connect(settings_dialog_, &SettingsDialog::languageChosen, this, &MainWindow::languageChosen);
     connect(settings_dialog_, &SettingsDialog::limitChosen, this, &MainWindow::applyLimit);
     connect(settings_dialog_, &SettingsDialog::samplingChosen, controller_, &VideoController::readAgain);
-    connect(settings_dialog_, &SettingsDialog::cacheChosen, this, [this] {
-      const auto& turns = conversation_->turns();
-      if (!turns.empty()) conversation_->retry(static_cast<int>(turns.size()) - 1);
-    });
+    connect(settings_dialog_, &SettingsDialog::cacheChosen, conversation_, &Conversation::retryLastQuestion);
   }
   settings_dialog_->setVideo(controller_->path());
   settings_dialog_->showPage(static_cast<SettingsDialog::Page>(page));

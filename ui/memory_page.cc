@@ -146,19 +146,20 @@ uint64_t MemoryPage::budgetBytes() const {
 
 void MemoryPage::planSoon() {
   budget_text_->setText(sizeText(budgetBytes()));
+  take_->setEnabled(false);  // the offer that stands there is of another budget
   plan_timer_.start();
 }
 
 void MemoryPage::plan() {
   const uint64_t bytes = budgetBytes();
-  const double seconds = hours_->value() * 3600.0;
+  const int hours = hours_->value();
   bridge_->start<BudgetOffer>(
       Lane::kExport, QString(), this,
-      [source = source_, bytes, seconds](const EngineBridge::Call& call) {
-        return source->plan(call.engine, bytes, seconds);
+      [source = source_, bytes, hours](const EngineBridge::Call& call) {
+        return source->plan(call.engine, bytes, hours * 3600.0);
       },
-      [this, bytes](const Result<BudgetOffer>& offer) {
-        if (bytes != budgetBytes()) return;  // the slider went on
+      [this, bytes, hours](const Result<BudgetOffer>& offer) {
+        if (bytes != budgetBytes() || hours != hours_->value()) return;  // another is on its way
         offer_.reset();
         if (offer.ok()) offer_ = offer.value();
         offer_text_->setText(offer_ ? offer_->text : failureText(offer.status()));
@@ -172,19 +173,28 @@ void MemoryPage::showAnother() {
   predict();
 }
 
+void MemoryPage::filmRead() {
+  if (video_ == open_ && !kept()) predict();
+}
+
 QString MemoryPage::runningText(const QString& name) const { return tr("%1 is still measured.").arg(name); }
 
 // What the formulas say stands there before anything is measured. Where nothing was read yet there is nothing to say.
 void MemoryPage::predict() {
-  if (video_.isEmpty()) return;
+  if (video_.isEmpty() || predicting_) return;
+  predicting_ = true;
   bridge_->start<std::vector<ModeRow>>(
       Lane::kMeasure, QString(), this,
       [source = source_, video = video_, sampling = settings_->sampling()](const EngineBridge::Call& call) {
         return source->predict(call.engine, video, sampling, call.job);
       },
       [this, video = video_](const Result<std::vector<ModeRow>>& rows) {
-        if (!rows.ok() || video != video_) return;
-        for (const ModeRow& row : *rows) model_->put(row);
+        predicting_ = false;
+        if (video != video_) {
+          if (!kept()) predict();
+        } else if (rows.ok()) {
+          for (const ModeRow& row : *rows) model_->put(row);
+        }
       });
 }
 

@@ -30,6 +30,8 @@ class MemoryPage : public FilmPage {
 
   // Begins to measure; each row takes the place of what was predicted for it.
   void measure();
+  // More of the open film is read, or it is read in another way: what is predicted changes, what was measured stays.
+  void filmRead();
   CompareModel* model() const { return model_; }
 
  signals:
@@ -64,6 +66,7 @@ class MemoryPage : public FilmPage {
   QPushButton* take_ = nullptr;
   QTimer plan_timer_;
   std::optional<BudgetOffer> offer_;
+  bool predicting_ = false;
 };
 
 }  // namespace longview::ui

@@ -90,7 +90,8 @@ void PlayerPanel::buildControls(QHBoxLayout* row) {
   volume_ = new QSlider(Qt::Horizontal, this);
   volume_->setRange(0, 100);
   volume_->setValue(100);
-  volume_->setMinimumWidth(48);
+  // Fusion would let it shrink to its handle.
+  volume_->setMinimumWidth(50);
   volume_->setMaximumWidth(90);
   connect(volume_, &QSlider::valueChanged, player_, &MpvPlayer::setVolume);
   row->addWidget(volume_);

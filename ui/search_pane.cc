@@ -9,22 +9,32 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QPainter>
 #include <QPixmap>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <utility>
 
 #include "ui/app_settings.h"
 #include "ui/engine_bridge.h"
 #include "ui/format.h"
+#include "ui/library_model.h"
 #include "ui/thumbnail_store.h"
 
 namespace longview::ui {
 namespace {
-
-// A moment's place in the grid, with its picture or before that has come.
-QSize momentSize() { return {140, 80 + QFontMetrics(QGuiApplication::font()).height() + 10}; }
 constexpr int kMoments = 24;
+constexpr QSize kPicture(128, 80);
+
+// In the middle of a box of kPicture's shape: views put wide pictures at the top of theirs, against the frame.
+QIcon centred(const QImage& image) {
+  const QSize box = kPicture.scaled(image.size(), Qt::KeepAspectRatioByExpanding);
+  QPixmap pixmap(box);
+  pixmap.fill(Qt::transparent);
+  QPainter(&pixmap).drawImage((box.width() - image.width()) / 2, (box.height() - image.height()) / 2, image);
+  return pixmap;
+}
 }  // namespace
 
 MomentModel::MomentModel(ThumbnailStore* thumbnails, QObject* parent)
@@ -47,22 +57,21 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const Moment& moment = moments_[static_cast<size_t>(index.row())];
   const QString video = toText(moment.video);
+  const QString name = upright(video.section(QLatin1Char('/'), -1));
   switch (role) {
     case Qt::DisplayRole:
-      return timeText(moment.start, 1);
+      return several_ ? timeText(moment.start, 1) + QLatin1Char('\n') + name : timeText(moment.start, 1);
     case Qt::AccessibleTextRole:
     case Qt::ToolTipRole: {
-      const QString words =
-          tr("%1 – %2 of %3")
-              .arg(timeText(moment.start, 1), timeText(moment.end, 1), upright(video.section(QLatin1Char('/'), -1)));
+      const QString words = tr("%1 – %2 of %3").arg(timeText(moment.start, 1), timeText(moment.end, 1), name);
       return role == Qt::ToolTipRole ? plainTip(words) : words;
     }
     case Qt::DecorationRole: {
       const QImage image = thumbnails_->get(video, moment.start, sampling_);
-      return image.isNull() ? QVariant() : QVariant(QIcon(QPixmap::fromImage(image)));
+      return image.isNull() ? QVariant() : QVariant(centred(image));
     }
     case Qt::SizeHintRole:
-      return momentSize();
+      return placeSize();
     case kVideo:
       return video;
     case kStart:
@@ -79,14 +88,23 @@ QVariant MomentModel::data(const QModelIndex& index, int role) const {
 void MomentModel::set(std::vector<Moment> moments, const SamplingSettings& sampling) {
   beginResetModel();
   moments_ = std::move(moments);
+  several_ = std::any_of(moments_.begin(), moments_.end(),
+                         [this](const Moment& moment) { return moment.video != moments_.front().video; });
   sampling_ = sampling;
   endResetModel();
 }
 
-SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailStore* thumbnails, QWidget* parent)
+QSize MomentModel::placeSize() const {
+  return {kPicture.width() + 12,
+          kPicture.height() + (several_ ? 2 : 1) * QFontMetrics(QGuiApplication::font()).height() + 10};
+}
+
+SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, const LibraryModel* library,
+                       ThumbnailStore* thumbnails, QWidget* parent)
     : QWidget(parent),
       bridge_(bridge),
       settings_(settings),
+      library_(library),
       model_(new MomentModel(thumbnails, this)),
       words_(new QLineEdit(this)),
       go_(new QPushButton(tr("Search"), this)),
@@ -114,8 +132,8 @@ SearchPane::SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailSto
   grid_->setViewMode(QListView::IconMode);
   grid_->setResizeMode(QListView::Adjust);
   grid_->setMovement(QListView::Static);
-  grid_->setIconSize(QSize(128, 80));
-  grid_->setGridSize(momentSize());
+  grid_->setIconSize(kPicture);
+  grid_->setTextElideMode(Qt::ElideMiddle);
   column->addWidget(grid_, 1);
   connect(words_, &QLineEdit::returnPressed, go_, &QPushButton::click);
   connect(words_, &QLineEdit::textChanged, this, &SearchPane::updateEnabled);
@@ -168,6 +186,7 @@ void SearchPane::search(const QString& words) {
 
 void SearchPane::finish(Result<SearchResult> result, const SamplingSettings& sampling) {
   if (result.ok()) {
+    library_->explain(&result->left_out);
     QStringList words;
     if (result->moments.empty()) words << tr("Nothing was found.");
     if (!result->left_out.empty()) words << leftOutText(result->left_out);
@@ -176,8 +195,9 @@ void SearchPane::finish(Result<SearchResult> result, const SamplingSettings& sam
     emit leftOut(result->left_out);
   } else {
     model_->set({}, sampling);  // the moments of an earlier search would be taken for the answer
-    status_->setText(failureText(result.status()));
+    status_->setText(library_->explain(result.status()));
   }
+  grid_->setGridSize(model_->placeSize());
   status_->setVisible(!status_->text().isEmpty());
 }
 

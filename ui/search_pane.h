@@ -3,6 +3,7 @@
 #define LONGVIEW_UI_SEARCH_PANE_H_
 
 #include <QAbstractListModel>
+#include <QSize>
 #include <QString>
 #include <QStringList>
 #include <QWidget>
@@ -22,9 +23,10 @@ namespace longview::ui {
 
 class AppSettings;
 class EngineBridge;
+class LibraryModel;
 class ThumbnailStore;
 
-// The moments of a search with their pictures.
+// The moments of a search with their pictures; where they are of several films, with the names of these.
 class MomentModel : public QAbstractListModel {
   Q_OBJECT
 
@@ -35,18 +37,22 @@ class MomentModel : public QAbstractListModel {
   QVariant data(const QModelIndex& index, int role) const override;
   // `sampling`: how the films were read that they were found in.
   void set(std::vector<Moment> moments, const SamplingSettings& sampling);
+  // A moment's place in the grid, with its picture or before that has come.
+  QSize placeSize() const;
 
  private:
   ThumbnailStore* thumbnails_;
   std::vector<Moment> moments_;
   SamplingSettings sampling_;
+  bool several_ = false;
 };
 
 class SearchPane : public QWidget {
   Q_OBJECT
 
  public:
-  SearchPane(EngineBridge* bridge, AppSettings* settings, ThumbnailStore* thumbnails, QWidget* parent = nullptr);
+  SearchPane(EngineBridge* bridge, AppSettings* settings, const LibraryModel* library, ThumbnailStore* thumbnails,
+             QWidget* parent = nullptr);
   void setVideo(const QString& path);
   void setAllVideos(const QStringList& paths) { all_ = paths; }
   void search(const QString& words);
@@ -64,6 +70,7 @@ class SearchPane : public QWidget {
 
   EngineBridge* bridge_;
   AppSettings* settings_;
+  const LibraryModel* library_;
   MomentModel* model_;
   QLineEdit* words_;
   QPushButton* go_;

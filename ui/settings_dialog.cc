@@ -60,8 +60,15 @@ void SettingsDialog::showPage(Page number) {
 
 void SettingsDialog::setVideo(const QString& video) {
   video_ = video;
-  if (pages_[kMemory] != nullptr) memoryPage()->setVideo(video);
+  if (pages_[kMemory] != nullptr) {
+    memoryPage()->setVideo(video);
+    memoryPage()->filmRead();
+  }
   if (pages_[kSelfTest] != nullptr) selfTestPage()->setVideo(video);
+}
+
+void SettingsDialog::filmRead() {
+  if (pages_[kMemory] != nullptr && isVisible()) memoryPage()->filmRead();
 }
 
 bool SettingsDialog::measuring() const {

@@ -30,6 +30,8 @@ class SettingsDialog : public QDialog {
   void showPage(Page page);
   // The film that is open now. A page that measures, or has measured, stays with its own until it begins anew.
   void setVideo(const QString& video);
+  // More of it is read, or it is read in another way.
+  void filmRead();
   // Something is measured or tested, which ends with this dialog.
   bool measuring() const;
   // These make their page where it was not wanted before.

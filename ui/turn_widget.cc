@@ -55,6 +55,12 @@ QToolButton* action(QWidget* parent, const QString& icon, const QString& text) {
   return button;
 }
 
+// The film that the times of an answer are of: where several were asked, the one that the best moment is in.
+QString videoOf(const Turn& turn) {
+  if (turn.videos.size() > 1 && !turn.answer.evidence.empty()) return toText(turn.answer.evidence.front().video);
+  return turn.videos.isEmpty() ? QString() : turn.videos.front();
+}
+
 QString asHtml(const QString& plain) { return plain.toHtmlEscaped().replace(QLatin1Char('\n'), QLatin1String("<br>")); }
 
 }  // namespace
@@ -108,8 +114,7 @@ TurnWidget::TurnWidget(ThumbnailStore* thumbnails, QWidget* parent)
 
 void TurnWidget::show(const Turn& turn) {
   question_->setText(turn.question);
-  const QString video = turn.videos.isEmpty() ? QString() : turn.videos.front();
-  QString html = linkTimes(turn.text, video);
+  QString html = linkTimes(turn.text, videoOf(turn));
   if (turn.state == Turn::State::kFailed) {
     html = QStringLiteral("<b>%1</b> %2").arg(tr("No answer:").toHtmlEscaped(), asHtml(turn.failure));
   } else if (turn.state == Turn::State::kStopped) {
@@ -170,9 +175,14 @@ void TurnWidget::showEvidence(const Turn& turn) {
     button->setIconSize(kThumbnail);
     button->setAutoRaise(true);
     button->setFocusPolicy(Qt::StrongFocus);
-    button->setText(tr("%1 · %2 %").arg(timeText(moment.start, 1), QString::number(qRound(moment.weight * 100.0))));
-    const QString words =
-        tr("Go to %1 of %2").arg(timeText(moment.start, 1), upright(video.section(QLatin1Char('/'), -1)));
+    const QString name = upright(video.section(QLatin1Char('/'), -1));
+    QString below = tr("%1 · %2 %").arg(timeText(moment.start, 1), QString::number(qRound(moment.weight * 100.0)));
+    if (turn.videos.size() > 1) {
+      QString shown = fontMetrics().elidedText(name, Qt::ElideMiddle, kThumbnail.width());
+      below += QLatin1Char('\n') + shown.replace(QLatin1Char('&'), QLatin1String("&&"));  // no mnemonic
+    }
+    button->setText(below);
+    const QString words = tr("Go to %1 of %2").arg(timeText(moment.start, 1), name);
     button->setToolTip(plainTip(words));
     button->setAccessibleName(words);
     button->setProperty("video", video);

@@ -17,7 +17,7 @@ Workspace::Workspace(EngineBridge* bridge, AppSettings* settings)
       jobs(new JobModel(bridge, &owner)),
       thumbnails(new ThumbnailStore(bridge, settings, &owner)),
       controller(new VideoController(bridge, library, settings, &owner)),
-      conversation(new Conversation(bridge, settings, &owner)),
+      conversation(new Conversation(bridge, settings, library, &owner)),
       exporter(new Exporter(bridge, &owner)),
       turn_file(std::make_shared<TurnFile>(settings->conversationFile())) {
   conversation->restore(loadTurns(settings->conversationFile()));

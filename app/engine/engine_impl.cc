@@ -108,7 +108,7 @@ Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& 
     if (stamp.ok()) {
       usable.push_back(video);
     } else {
-      loaded.left_out.push_back({video.string(), stamp, true});
+      loaded.left_out.push_back({video.string(), stamp, LeftOut::Cause::kGone});
     }
   }
   const auto tell = [&](Stage stage, const std::string& video) {
@@ -132,7 +132,9 @@ Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& 
     Result<IndexOutcome> outcome = find(video);
     if (!outcome.ok()) {
       if (unread != Unread::kLeaveOut || outcome.status().code() == StatusCode::kCancelled) return outcome.status();
-      loaded.left_out.push_back({video.string(), outcome.status(), false});
+      const bool waits = outcome.status().reason() == StatusReason::kNotReadYet;
+      loaded.left_out.push_back(
+          {video.string(), outcome.status(), waits ? LeftOut::Cause::kUnread : LeftOut::Cause::kFailed});
       continue;
     }
     loaded.index_s += outcome->report.seconds;
@@ -141,7 +143,10 @@ Result<Engine::Impl::Loaded> Engine::Impl::Prepare(const std::vector<fs::path>& 
     session_videos.push_back({video.string(), std::move(outcome->index)});
   }
   if (session_videos.empty()) {
-    const Status& first = loaded.left_out.front().why;
+    // One that only has to be waited for, where there is any.
+    const auto waits = std::find_if(loaded.left_out.begin(), loaded.left_out.end(),
+                                    [](const LeftOut& video) { return video.cause == LeftOut::Cause::kUnread; });
+    const Status& first = (waits != loaded.left_out.end() ? *waits : loaded.left_out.front()).why;
     return NotFound("none of these videos can be used: " + first.message()).About(first.file(), first.reason());
   }
   loaded.ready = Clock::now();

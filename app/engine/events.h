@@ -42,9 +42,10 @@ struct AskTimes {
 
 // A video that a call did without (Unread::kLeaveOut).
 struct LeftOut {
+  enum class Cause { kUnread, kFailed, kGone };  // nothing was read of it yet; that failed; its file cannot be used
   std::string video;
-  Status why;         // its message names the video
-  bool gone = false;  // its file cannot be used; else nothing of it was read yet
+  Status why;  // its message names the video
+  Cause cause = Cause::kUnread;
 };
 
 struct Answer {

@@ -135,6 +135,10 @@
         <source>Details: %1</source>
         <translation>详情：%1</translation>
     </message>
+    <message>
+        <source>%1 (reading it failed)</source>
+        <translation>%1（读取失败）</translation>
+    </message>
 </context>
 <context>
     <name>longview::ui::CompareChart</name>

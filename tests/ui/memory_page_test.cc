@@ -47,7 +47,7 @@ class TableSource : public CompareSource {
     return offer;
   }
   std::atomic<bool> endless = false;
-  int predicted = 0;  // rows
+  std::atomic<int> predicted = 0;  // rows
 
  private:
   static ModeRow rowOf(int i) {
@@ -100,6 +100,28 @@ TEST_F(UiMemory, WhatIsPredictedStandsThereBeforeAnythingIsMeasured) {
   for (const ModeRow& row : page_->model()->rows()) EXPECT_EQ(row.bytes, row.predicted_bytes);
 }
 
+TEST_F(UiMemory, WhatIsPredictedFollowsTheReadingUntilSomethingIsMeasured) {
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  ASSERT_EQ(page_->model()->rowCount(), 0);
+  for (const int rows : {2, 3}) {
+    source_->predicted = rows;
+    page_->filmRead();
+    ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+    EXPECT_EQ(page_->model()->rowCount(), rows);
+  }
+  page_->measure();
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  page_->filmRead();
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  for (const ModeRow& row : page_->model()->rows()) EXPECT_TRUE(row.measured);
+  // Measured at once, the rows that are still to come are predicted.
+  source_->predicted = 5;
+  page_ = std::make_unique<MemoryPage>(bridge_.get(), settings_.get(), source_, QStringLiteral("/a.mp4"));
+  page_->measure();
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  EXPECT_EQ(page_->model()->rowCount(), 5);
+}
+
 // Rows are measured while they are shown: each column stays as wide as what is in it.
 TEST_F(UiMemory, EveryNumberIsShownInFull) {
   page_->resize(900, 600);
@@ -147,6 +169,10 @@ TEST_F(UiMemory, TheSliderShowsWhatABudgetBuys) {
   ASSERT_TRUE(waitFor([&] { return take->isEnabled() && !bridge_->busy(); }));
   QTest::qWait(150);
   ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  slider->setValue(slider->maximum());
+  EXPECT_FALSE(take->isEnabled()) << "what is offered is of another budget";
+  slider->setValue(0);
+  ASSERT_TRUE(waitFor([&] { return take->isEnabled(); }));
   QTest::mouseClick(take, Qt::LeftButton);
   EXPECT_EQ(settings_->cache().latent, 32);
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <QColor>
+#include <QCoreApplication>
 #include <QSignalSpy>
 #include <cerrno>
 #include <sstream>
@@ -360,7 +361,10 @@ TEST(UiLanguage, ChineseIsBuiltInAndGoesAwayAgain) {
   applyLanguage(QStringLiteral("zh_CN"));
   const QString chinese = LibraryModel::stateText(video);
   const QString failure = failureText(NotFound("a.mp4"));
+  const QString of_qt = QCoreApplication::translate("QPlatformTheme", "Cancel");
   applyLanguage(QStringLiteral("en"));
+  EXPECT_EQ(of_qt, QStringLiteral("取消")) << "the package qt6-translations-l10n is missing (tools/deps)";
+  EXPECT_EQ(QCoreApplication::translate("QPlatformTheme", "Cancel"), QStringLiteral("Cancel"));
   EXPECT_EQ(chinese, QStringLiteral("读取中，40 %"));
   EXPECT_TRUE(failure.startsWith(QStringLiteral("缺少")));
   EXPECT_EQ(LibraryModel::stateText(video), english);

@@ -1,7 +1,10 @@
 // Small things that a person stumbles over: what is out of view, lost, overwritten, misread or cut off in silence.
 #include <gtest/gtest.h>
 
+#include <QApplication>
+#include <QContextMenuEvent>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -10,6 +13,7 @@
 #include <QRegularExpression>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QSlider>
 #include <QTest>
 #include <QTextDocument>
 #include <QToolButton>
@@ -20,15 +24,19 @@
 #include <string>
 
 #include "tests/support/run_process.h"
+#include "tests/support/test_clip.h"
 #include "tests/ui/ui_fixture.h"
 #include "ui/conversation_export.h"
 #include "ui/conversation_view.h"
 #include "ui/format.h"
 #include "ui/job_model.h"
+#include "ui/language.h"
 #include "ui/library_model.h"
+#include "ui/library_pane.h"
 #include "ui/mpv_player.h"
 #include "ui/player_panel.h"
 #include "ui/player_view.h"
+#include "ui/search_pane.h"
 #include "ui/timeline_widget.h"
 #include "ui/turn_widget.h"
 #include "ui/video_controller.h"
@@ -263,6 +271,130 @@ TEST_F(UiWindowCare, WithHundredsOfJobsTheMenuStaysShortAndTheOneThatRunsIsNamed
   }
   wake.notify_all();
   EXPECT_TRUE(waitFor([&] { return !bridge_->busy(); }, 30.0));
+}
+
+TEST_F(UiWindowCare, ThePlayersControlsCanBeUsedInASmallWindow) {
+  for (const QString& language : {QStringLiteral("en"), QStringLiteral("zh_CN")}) {
+    applyLanguage(language);
+    MainWindow* window = makeWindow();
+    openOnly(window, clip());
+    window->playerPanel()->open(clip(), 10800.0, 0.0, false);
+    window->resize(700, 450);
+    QTest::qWait(50);
+    EXPECT_LE(window->width(), 700);
+    expectNothingIsCutOff(window->playerPanel(), language.toStdString());
+    const auto* volume = window->playerPanel()->findChild<QSlider*>();
+    EXPECT_GE(volume->width(), 50) << language.toStdString();
+  }
+  applyLanguage(QStringLiteral("en"));
+}
+
+// Qt's dialog tells only the last of several quoted paths in some cases where they are typed and in its own folder.
+TEST_F(UiWindowCare, SeveralPathsTypedIntoTheDialogAreAllOpened) {
+  const QString first = copyOf(QStringLiteral("first.mp4"));
+  const QString second = copyOf(QStringLiteral("the second.mp4"));
+  settings_->addRecent(first);  // the dialog shows its folder
+  MainWindow* window = makeWindow();
+  actionNamed(window, QStringLiteral("Open…"))->trigger();
+  auto* dialog = window->findChild<QFileDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  auto* name = dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
+  ASSERT_NE(name, nullptr);
+  name->setText(QStringLiteral("\"%1\" \"%2\"").arg(first, second));
+  emit dialog->filesSelected({second});
+  EXPECT_TRUE(waitFor([&] { return window->controller()->path() == first; }, 20.0)) << window->message().toStdString();
+  EXPECT_GE(window->library()->find(second), 0);
+}
+
+// What can be done with a video of the list is offered where the pointer is, and by the keyboard for the chosen one.
+TEST_F(UiWindowCare, TheMenuOfAVideoIsThatOfTheChosenOne) {
+  const QString second = copyOf(QStringLiteral("second.mp4"));
+  MainWindow* window = makeWindow();
+  for (const QString& film : {clip(), second}) window->library()->add(film);
+  auto* list = window->findChild<QListView*>(QStringLiteral("library"));
+  const auto removeBy = [&](QContextMenuEvent::Reason reason, QWidget* receiver, const QPoint& at) {
+    QContextMenuEvent event(reason, at, receiver->mapToGlobal(at));
+    QApplication::sendEvent(receiver, &event);
+    auto* menu = window->findChild<LibraryPane*>()->findChild<QMenu*>();
+    ASSERT_NE(menu, nullptr);
+    menu->actions().back()->trigger();
+    menu->close();
+    ASSERT_TRUE(waitFor([&] { return window->findChild<LibraryPane*>()->findChild<QMenu*>() == nullptr; }, 10.0));
+  };
+  window->activateWindow();
+  list->setFocus();
+  ASSERT_TRUE(waitFor([&] { return list->hasFocus(); }, 10.0));
+  list->setCurrentIndex(list->model()->index(1, 0));
+  removeBy(QContextMenuEvent::Keyboard, list, list->rect().center());  // where Qt says that the keyboard is
+  EXPECT_EQ(window->library()->paths(), QStringList{clip()});
+  removeBy(QContextMenuEvent::Mouse, list->viewport(), list->visualRect(list->model()->index(0, 0)).center());
+  EXPECT_TRUE(window->library()->paths().isEmpty());
+}
+
+TEST_F(UiWindowCare, ATimeInAnAnswerAboutSeveralFilmsLeadsToTheRightOne) {
+  const QString second = copyOf(QStringLiteral("second.mp4"));
+  MainWindow* window = makeWindow();
+  openOnly(window, clip());
+  Turn turn = answered(QStringLiteral("When is a circle seen?"));
+  turn.videos = QStringList{toText(folder_ / "gone.mp4"), clip(), second};
+  turn.text = QStringLiteral("At 0:07.");
+  turn.answer.evidence = {{second.toStdString(), 7.0, 9.0, 0.5}, {clip().toStdString(), 1.0, 2.0, 0.4}};
+  window->conversation()->restore({turn});
+  static const QRegularExpression address(QStringLiteral("href=\"([^\"]*)\""));
+  QString link;
+  for (auto* label : window->findChild<TurnWidget*>()->findChildren<QLabel*>()) {
+    const QRegularExpressionMatch found = address.match(label->text());
+    if (!found.hasMatch()) continue;
+    link = found.captured(1).replace(QStringLiteral("&amp;"), QStringLiteral("&"));
+    emit label->linkActivated(link);
+  }
+  EXPECT_TRUE(waitFor([&] { return window->controller()->path() == second; }, 30.0)) << link.toStdString();
+  QStringList below;
+  for (auto* button : window->findChild<TurnWidget*>()->findChildren<QToolButton*>()) below << button->text();
+  EXPECT_TRUE(below.contains(QStringLiteral("0:07.0 · 50 %\nsecond.mp4"))) << below.join(' ').toStdString();
+  EXPECT_TRUE(playerAt(window, 7.0));
+}
+
+TEST_F(UiWindowCare, AConversationWithoutAFilmIsSavedUnderANameThatIsSeen) {
+  MainWindow* window = makeWindow();
+  window->conversation()->restore({answered(QStringLiteral("What is seen?"))});
+  actionNamed(window, QStringLiteral("Conversation as Markdown…"))->trigger();
+  const auto* dialog = window->findChild<QFileDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  EXPECT_EQ(QFileInfo(dialog->selectedFiles().front()).fileName(), QStringLiteral("longview.md"));
+}
+
+// A picture is a film of one frame: all that is done with a film is done with it, or refused with words.
+TEST_F(UiWindowCare, APictureIsAskedDescribedAndExported) {
+  const QString picture = toText(folder_ / "still.png");
+  longview::test::RunFfmpeg({"-i", clip().toStdString(), "-frames:v", "1", toPath(picture).string()});
+  MainWindow* window = makeWindow();
+  window->openPaths({picture});
+  ASSERT_TRUE(waitFor([&] { return window->controller()->path() == picture; }));
+  ASSERT_TRUE(waitFor([&] { return window->library()->video(picture)->state == ReadState::kDone; }, 60.0));
+  ask(window, QStringLiteral("When is a circle seen?"));
+  window->conversation()->chapters(QStringLiteral("Chapters"), picture, window->controller()->info().duration_s);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  for (const Turn& turn : window->conversation()->turns()) {
+    EXPECT_EQ(turn.state, Turn::State::kDone) << turn.failure.toStdString();
+    EXPECT_FALSE(turn.text.isEmpty());
+  }
+  window->searchPane()->search(QStringLiteral("red squares"));
+  ASSERT_TRUE(waitFor([&] { return window->searchPane()->moments()->rowCount() == 1; }));
+  const auto moments = momentsOf(window->conversation()->turns(), picture);
+  ASSERT_EQ(moments.size(), 1u);
+  EXPECT_TRUE(toEdl(moments, window->controller()->info()).contains("FROM CLIP NAME"));
+  EXPECT_TRUE(toSrt(window->conversation()->turns(), picture).contains("00:00:00,000 --> 00:00:01"));
+  const std::filesystem::path clips = folder_ / "clips";
+  std::filesystem::create_directory(clips);
+  answerFileDialog(window, QStringLiteral("Moments as clips…"), toText(clips));
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 60.0));
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(clips)) {
+    EXPECT_GT(entry.file_size(), 1000u) << entry.path();
+    ++files;
+  }
+  EXPECT_TRUE(files == 1 || !window->message().isEmpty()) << files;
 }
 
 TEST_F(UiWindowCare, HelpNeedsNoDisplay) {

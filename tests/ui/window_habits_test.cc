@@ -8,6 +8,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QDockWidget>
+#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -161,6 +162,10 @@ TEST_F(UiWindowHabits, OpensByTheDialogAndTheRecentListAndSearchesAllFilms) {
     films.insert(pane->moments()->index(row).data(MomentModel::kVideo).toString());
   }
   EXPECT_EQ(films, (std::set<QString>{second, clip()}));
+  // Which film a moment is of is seen.
+  const QModelIndex moment = pane->moments()->index(0);
+  const QString name = QFileInfo(moment.data(MomentModel::kVideo).toString()).fileName();
+  EXPECT_TRUE(moment.data().toString().endsWith(QLatin1Char('\n') + name)) << moment.data().toString().toStdString();
 }
 
 TEST_F(UiWindowHabits, ClosedInFullScreenItComesBackWithItsDocks) {

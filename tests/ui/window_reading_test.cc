@@ -169,6 +169,40 @@ TEST_F(UiWindowReading, AllVideosAreAskedOfWhatIsReadAndTheRestIsNamed) {
   EXPECT_TRUE(waitFor([&] { return pane->moments()->rowCount() == 0; }, 30.0));
 }
 
+TEST_F(UiWindowReading, AFilmWhoseReadingFailedIsLeftOutAsSuch) {
+  const QString broken = toText(folder_.Write("broken.mp4", std::string(5000, 'x')));
+  const QString other = toText(folder_.Write("other.mp4", std::string(6000, 'x')));
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  for (const QString& film : {broken, other}) window->controller()->read(film);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  ASSERT_EQ(stateOf(window, broken), ReadState::kFailed);
+  const QString why = window->library()->video(broken)->failure;
+  window->conversationView()->findChild<QCheckBox*>()->setChecked(true);
+  const int turn = ask(window, QStringLiteral("What is seen?"));
+  expectAnswered(window, turn);
+  const QString words = QStringLiteral("broken.mp4 (reading it failed)");
+  EXPECT_TRUE(window->message().contains(words)) << window->message().toStdString();
+  EXPECT_EQ(window->library()->video(broken)->failure, why);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  const QByteArray kept = toMarkdown(loadTurns(settings_->conversationFile()));
+  EXPECT_TRUE(QString::fromUtf8(kept).contains(words)) << kept.toStdString();
+
+  // Where nothing else is there, waiting would not help.
+  window->conversationView()->setAllVideos({broken, other});
+  const int second = ask(window, QStringLiteral("What is seen?"));
+  ASSERT_TRUE(waitFor([&] { return !turnOf(window, second).running(); }));
+  EXPECT_EQ(turnOf(window, second).failure, why);
+  SearchPane* pane = window->searchPane();
+  pane->findChild<QCheckBox*>()->setChecked(true);
+  pane->setAllVideos({broken, other});
+  pane->search(QStringLiteral("red squares"));
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  QString said;
+  for (const auto* label : pane->findChildren<QLabel*>()) said += label->text();
+  EXPECT_TRUE(said.contains(why)) << said.toStdString();
+}
+
 TEST_F(UiWindowReading, FilmsThatWaitComeBackAndGoOn) {
   MainWindow* window = makeWindow();
   const QString film = beginLongFilm(window);

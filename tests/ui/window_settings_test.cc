@@ -91,6 +91,11 @@ TEST_F(UiWindowSettings, AThemeTakesEffectAtOnceAndIsRemembered) {
   MainWindow* window = makeWindow();
   openAndRead(window, clip());
   askAndWait(window);
+  // With a link in it, whatever the random model says.
+  Turn linked = turnOf(window, 0);
+  linked.text = QStringLiteral("At 0:07.");
+  window->conversation()->clear();
+  window->conversation()->restore({linked});
   Watchdog watchdog;
   SettingsDialog* dialog = window->showSettings();
   auto* theme = dialog->findChild<QComboBox*>(QStringLiteral("theme"));
@@ -101,6 +106,7 @@ TEST_F(UiWindowSettings, AThemeTakesEffectAtOnceAndIsRemembered) {
   EXPECT_TRUE(waitFor([&] { return corner() < 100; }, 5.0)) << corner();
   // What was drawn in the other colours before is seen as well.
   auto* turn = window->conversationView()->findChild<TurnWidget*>();
+  bool links = false;
   for (auto* button : window->findChildren<QToolButton*>()) {
     if (!button->isVisible() || !button->isEnabled() || button->icon().isNull()) continue;
     if (button->property("time").isValid() ||
@@ -110,6 +116,19 @@ TEST_F(UiWindowSettings, AThemeTakesEffectAtOnceAndIsRemembered) {
     EXPECT_GT(high - low, 100) << button->accessibleName().toStdString();
     EXPECT_GT(high, 180) << button->accessibleName().toStdString();
   }
+  for (auto* label : turn->findChildren<QLabel*>()) {
+    if (!label->text().contains(QStringLiteral("<a "))) continue;
+    links = true;
+    const QImage drawn = label->grab().toImage();
+    int shown = 0;
+    for (int y = 0; y < drawn.height(); ++y) {
+      for (int x = 0; x < drawn.width(); ++x) {
+        if (drawn.pixel(x, y) == darkPalette().color(QPalette::Link).rgb()) ++shown;
+      }
+    }
+    EXPECT_GT(shown, 5) << "links have the colour of before";
+  }
+  EXPECT_TRUE(links);
   QTest::keyClick(theme, Qt::Key_Up);
   EXPECT_EQ(settingsOnDisk().theme(), Theme::kLight);
   EXPECT_TRUE(waitFor([&] { return corner() > 200; }, 5.0)) << corner();

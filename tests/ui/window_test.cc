@@ -6,6 +6,7 @@
 #include <QApplication>
 #include <QDragEnterEvent>
 #include <QDropEvent>
+#include <QImage>
 #include <QLineEdit>
 #include <QListView>
 #include <QMimeData>
@@ -14,8 +15,10 @@
 #include <QTest>
 #include <QToolButton>
 #include <QWheelEvent>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <vector>
 
 #include "tests/support/test_clip.h"
 #include "tests/ui/ui_fixture.h"
@@ -29,6 +32,7 @@
 #include "ui/player_view.h"
 #include "ui/search_pane.h"
 #include "ui/settings_dialog.h"
+#include "ui/thumbnail_store.h"
 #include "ui/timeline_widget.h"
 #include "ui/turn_widget.h"
 #include "ui/video_controller.h"
@@ -132,6 +136,27 @@ TEST_F(UiWindow, AnAnswerCanBeStoppedAndAskedAgain) {
   EXPECT_EQ(turnOf(window, 0).answer.cache.mode, "mha");
 }
 
+TEST_F(UiWindow, TheLastQuestionIsAskedAgainEvenWhileItIsAnswered) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  ask(window, QStringLiteral("What is seen?"));
+  window->conversation()->chapters(QStringLiteral("Chapters"), clip(), 18.0);
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  const QString chapters = turnOf(window, 1).text;
+  ASSERT_EQ(turnOf(window, 1).state, Turn::State::kDone) << turnOf(window, 1).failure.toStdString();
+  CacheOptions cache;
+  for (const char* mode : {"mqa", "mha"}) {
+    cache.mode = mode;
+    settings_->setCache(cache);
+    window->conversation()->retryLastQuestion();
+    EXPECT_TRUE(turnOf(window, 0).running());
+    EXPECT_EQ(turnOf(window, 1).text, chapters);
+  }
+  ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
+  EXPECT_EQ(turnOf(window, 0).state, Turn::State::kDone) << turnOf(window, 0).failure.toStdString();
+  EXPECT_EQ(turnOf(window, 0).answer.cache.mode, "mha");
+}
+
 TEST_F(UiWindow, ChaptersComeOneByOneWithTheirTimes) {
   MainWindow* window = makeWindow();
   openAndRead(window, clip());
@@ -186,6 +211,52 @@ TEST_F(UiWindow, ASearchFillsTheGridAndAClickGoesThere) {
   const double start = model->data(first, MomentModel::kStart).toDouble();
   emit grid->clicked(model->index(0));
   EXPECT_TRUE(playerAt(window, start));
+}
+
+TEST_F(UiWindow, TheGridOfMomentsStandsStillAsPicturesCome) {
+  MainWindow* window = makeWindow();
+  openAndRead(window, clip());
+  ThumbnailStore thumbnails(bridge_.get(), settings_.get());  // the window's has them already
+  SearchPane pane(bridge_.get(), settings_.get(), window->library(), &thumbnails);
+  pane.resize(400, 500);
+  pane.show();
+  pane.setVideo(clip());
+  const auto* grid = pane.findChild<QListView*>();
+  const MomentModel* model = pane.moments();
+  const auto pictures = [&] {
+    int count = 0;
+    for (int row = 0; row < model->rowCount(); ++row) {
+      if (model->index(row).data(Qt::DecorationRole).isValid()) ++count;
+    }
+    return count;
+  };
+  const auto places = [&] {
+    std::vector<QRect> all;
+    for (int row = 0; row < model->rowCount(); ++row) all.push_back(grid->visualRect(model->index(row)));
+    return all;
+  };
+  std::vector<QRect> before;
+  const auto found = [&] {
+    EXPECT_EQ(pictures(), 0);
+    before = places();
+  };
+  QObject::connect(model, &MomentModel::modelReset, &pane, found, Qt::QueuedConnection);
+  pane.search(QStringLiteral("red squares"));
+  ASSERT_TRUE(waitFor([&] { return before.size() > 1 && pictures() == model->rowCount(); }));
+  QTest::qWait(100);
+  EXPECT_EQ(places(), before);
+  EXPECT_EQ(before[1].y(), before[0].y()) << "one column only";
+  // What is drawn there, without the time below it.
+  const QImage drawn = grid->viewport()->grab(before[0]).toImage();
+  const QRgb ground = grid->palette().color(QPalette::Base).rgb();
+  QRect picture;
+  for (int y = 0; y < drawn.height() - grid->fontMetrics().height() - 4; ++y) {
+    for (int x = 0; x < drawn.width(); ++x) {
+      if (drawn.pixel(x, y) != ground) picture |= QRect(x, y, 1, 1);
+    }
+  }
+  EXPECT_GE(picture.width(), 100);
+  EXPECT_GE(picture.height(), 70);
 }
 
 TEST_F(UiWindow, TheTimelineSeeksOnAClickAndLimitsQuestionsOnADrag) {
@@ -456,6 +527,17 @@ TEST_F(UiWindow, ClosesWithinSecondsAtAnyTime) {
     window->openPaths({toText(film)});
     QTest::qWait(after_ms);
     closeQuickly("after " + std::to_string(after_ms) + " ms");
+  }
+  for (const std::string work : {"chapters", "a search", "a question"}) {
+    bridge_ = std::make_unique<EngineBridge>(options());
+    MainWindow* window = makeWindow();
+    window->openPaths({toText(film)});
+    ASSERT_TRUE(waitFor([&] { return !window->controller()->frames().empty(); }, 60.0));
+    if (work == "chapters") window->conversation()->chapters(QStringLiteral("Chapters"), toText(film), 120.0);
+    if (work == "a search") window->searchPane()->search(QStringLiteral("red squares"));
+    if (work == "a question") ask(window, QStringLiteral("What is seen?"));
+    QTest::qWait(200);
+    closeQuickly("during " + work);
   }
 }
 

@@ -31,6 +31,7 @@
 #include "ui/compare_model.h"
 #include "ui/conversation_export.h"
 #include "ui/conversation_view.h"
+#include "ui/exporter.h"
 #include "ui/format.h"
 #include "ui/library_model.h"
 #include "ui/memory_page.h"
@@ -376,6 +377,33 @@ TEST_F(UiWindowWork, OneJobOfSeveralIsStoppedAndTheOthersGoOn) {
   EXPECT_LT(watchdog.worst_ms(), kLongestBlock_ms);
   ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 30.0));
   EXPECT_FALSE(stop->isVisible());
+}
+
+// Whatever it is called: without an ending, with one that stands for no format, with a name as long as can be.
+TEST_F(UiWindowWork, AFilmOfAnyNameGivesItsClips) {
+  const QString longest = QStringLiteral("影").repeated(83) + QStringLiteral(".mp4");
+  Exporter exporter(bridge_.get());
+  QStringList done;
+  QStringList failed;
+  QObject::connect(&exporter, &Exporter::done, &exporter, [&](const QString& words) { done << words; });
+  QObject::connect(&exporter, &Exporter::failed, &exporter, [&](const QString& words) { failed << words; });
+  for (const QString& name : {QStringLiteral("film"), QStringLiteral("film.download"), longest}) {
+    const QString film = copyOf(name);
+    const std::filesystem::path clips = folder_ / "clips";
+    std::filesystem::create_directory(clips);
+    exporter.clips(film, {{film.toStdString(), 1.0, 3.0, 0.5}, {film.toStdString(), 7.0, 8.0, 0.5}}, toText(clips));
+    ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }, 60.0));
+    EXPECT_TRUE(failed.isEmpty()) << failed.join(' ').toStdString();
+    int written = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(clips)) {
+      EXPECT_EQ(entry.path().extension(), name == longest ? ".mp4" : ".mkv");
+      EXPECT_GT(entry.file_size(), 1000u);
+      ++written;
+    }
+    EXPECT_EQ(written, 2) << name.toStdString();
+    std::filesystem::remove_all(clips);
+  }
+  EXPECT_EQ(done.size(), 3);
 }
 
 TEST_F(UiWindowWork, ClosingWhileClipsAreSavedLeavesNoHalfFile) {

@@ -128,8 +128,8 @@ TEST_F(EngineIndex, AQuestionReadsNoMoreThanTheFirstPicturesAndTheRestIsTheSame)
   const auto some = engine->Ask({folder_ / "missing.mp4", clip_, film}, "What is shown?", options);
   ASSERT_TRUE(some.ok()) << some.status().message();
   ASSERT_EQ(some->left_out.size(), 2u);
-  EXPECT_TRUE(some->left_out[0].gone);
-  EXPECT_FALSE(some->left_out[1].gone);
+  EXPECT_EQ(some->left_out[0].cause, LeftOut::Cause::kGone);
+  EXPECT_EQ(some->left_out[1].cause, LeftOut::Cause::kUnread);
   EXPECT_EQ(some->left_out[1].video, clip_.string());
   const auto none = engine->Ask({clip_}, "What is shown?", options);
   EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
