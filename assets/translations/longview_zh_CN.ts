@@ -84,8 +84,8 @@
         <translation>%1（文件无法使用）</translation>
     </message>
     <message>
-        <source>%1 (nothing of it is read)</source>
-        <translation>%1（未读取到内容）</translation>
+        <source>%1 (nothing of it is read yet)</source>
+        <translation>%1（尚未读取）</translation>
     </message>
     <message>
         <source>Left out: %1.</source>

@@ -150,7 +150,7 @@ TEST_F(UiWindowReading, AllVideosAreAskedOfWhatIsReadAndTheRestIsNamed) {
   ASSERT_TRUE(waitFor([&] { return !bridge_->busy(); }));
   std::vector<Turn> kept = loadTurns(settings_->conversationFile());
   ASSERT_EQ(kept.size(), 1u);
-  EXPECT_TRUE(toMarkdown(kept).contains("unread.mp4 (nothing of it is read)")) << toMarkdown(kept).toStdString();
+  EXPECT_TRUE(toMarkdown(kept).contains("unread.mp4 (nothing of it is read yet)")) << toMarkdown(kept).toStdString();
   QString below;
   for (const auto* label : window->conversationView()->findChildren<QLabel*>()) below += label->text();
   EXPECT_TRUE(below.contains(QStringLiteral("gone.mp4 (its file cannot be used)"))) << below.toStdString();
