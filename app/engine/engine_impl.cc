@@ -1,6 +1,7 @@
 // The engine's shared parts: made when first needed, indexes and sessions found again.
 #include "app/engine/engine_impl.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
