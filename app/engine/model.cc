@@ -274,4 +274,11 @@ Result<std::shared_ptr<const BridgeWeights>> Model::Bridge(const JobContext& job
   return bridge_;
 }
 
+Result<std::shared_ptr<const FrameEncoder>> Model::Frames(const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(auto bridge, Bridge(job));
+  const std::scoped_lock lock(frames_mutex_);
+  if (frames_ == nullptr) frames_ = std::make_shared<const FrameEncoder>(std::move(bridge), OpenDevice());
+  return frames_;
+}
+
 }  // namespace longview

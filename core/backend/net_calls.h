@@ -99,6 +99,25 @@ struct GpuTextAttention {
   float scale = 1.0f;
 };
 
+// Means over squares of a picture's patches.
+struct GpuPool {
+  const float* tokens = nullptr;  // [pictures, 1 + grid grid, width]: a class token, then patches row by row
+  void* out = nullptr;  // [pictures, 1 + pool pool (+ 1), width], fp32 where out_float, else bf16: the class token, the
+                        // means of (grid / pool)^2 patches row by row and, where `whole`, that of all patches
+  uint32_t pictures = 0, grid = 0, pool = 0, width = 0;  // pool divides grid
+  bool whole = false;
+  bool out_float = false;
+
+  constexpr uint32_t rows() const { return 1 + pool * pool + (whole ? 1 : 0); }
+};
+
+// y = x (1 + erf(x / sqrt(2))) / 2.
+struct GpuGelu {
+  const float* x = nullptr;  // [count]
+  uint16_t* y = nullptr;     // [count] bf16
+  uint32_t count = 0;
+};
+
 // y = gate / (1 + exp(-gate)) * up (SwiGLU).
 struct GpuSiluMul {
   const float* gate_up = nullptr;  // [rows, 2 width]: gates, then what they multiply

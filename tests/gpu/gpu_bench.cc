@@ -145,7 +145,7 @@ Result<double> MedianVitSeconds(size_t pictures) {
   std::vector<float> tokens(pictures * c.tokens() * c.width);
   std::vector<VitPicture> in(pictures);
   for (size_t i = 0; i < pictures; ++i) in[i].pixels = pixels.data() + i * 3 * c.image * c.image;
-  LV_RETURN_IF_ERROR(vit->Encode(in, tokens.data()));
+  LV_RETURN_IF_ERROR(vit->Encode(in, {tokens.data()}));
   std::vector<double> seconds;
   for (int i = 0; i < 7; ++i) {
     LV_ASSIGN_OR_RETURN(const double one, vit->SecondsOf(pictures, 10));
