@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "attention/bridge/cross_device.h"
 #include "attention/kernels/cross_attn_ref.h"
 #include "attention/kernels/cuda/mla_mirror.h"
 #include "core/base/log.h"
@@ -44,6 +45,8 @@ struct CrossBlocks::Impl {
   std::vector<double> evidence;       // [frames]: sums over layers and rows
   double rows_seen = 0.0;             // rows x layers that were summed
   std::shared_ptr<MlaMirror> mirror;  // of the view, where a device attends to it
+  GpuLatents latents;                 // of the view on the decoder's device; no tokens: the blocks act here
+  std::vector<float> cosines, sines;  // of the question's time, for that device
   std::vector<CrossAttnRun> runs;     // of the vectors named by run_keys and run_values
   size_t run_keys = SIZE_MAX, run_values = SIZE_MAX;
   // Scratch of one call, kept because decoding calls once a layer and token.
@@ -51,6 +54,7 @@ struct CrossBlocks::Impl {
   std::vector<float> group_q, group_time, group_sink, group_out;
 
   Status MakeMirror();
+  Status MoveToDevice();
   Status Attend(size_t layer, size_t rows);
   Status AttendAbsorbed(size_t layer, size_t rows);
   Status AttendProjected(size_t layer, size_t rows);
@@ -91,6 +95,22 @@ Status CrossBlocks::Impl::MakeMirror() {
     return made;
   };
   LV_ASSIGN_OR_RETURN(mirror, options.mirrors->Get(options.mirror_key, make));
+  return Status::Ok();
+}
+
+// Copies the view to the decoder's device, where the device's blocks take it.
+Status CrossBlocks::Impl::MoveToDevice() {
+  const bool fits = !options.reference && options.form.mode == CacheMode::kMla && !options.collect_evidence &&
+                    view.tokens <= GpuCrossBlocks::kMostTokens;
+  if (!fits) return Status::Ok();
+  LV_ASSIGN_OR_RETURN(latents, CopyView(*options.device, view, weights->config.d_c));
+  // The turn of (1, 0).
+  const size_t half = weights->config.d_r / 2;
+  std::vector<float> turned(2 * half, 0.0f);
+  std::fill_n(turned.begin(), half, 1.0f);
+  weights->rope.Apply(options.question_time_s, turned.data(), 1, turned.size());
+  cosines.assign(turned.begin(), turned.begin() + static_cast<std::ptrdiff_t>(half));
+  sines.assign(turned.begin() + static_cast<std::ptrdiff_t>(half), turned.end());
   return Status::Ok();
 }
 
@@ -261,7 +281,12 @@ Result<std::unique_ptr<CrossBlocks>> CrossBlocks::Make(std::shared_ptr<const Bri
   impl->view = std::move(view);
   impl->options = options;
   impl->pool = pool;
-  if (options.mirrors != nullptr && impl->view.tokens > 0) {
+  if (options.device != nullptr && impl->view.tokens > 0) {
+    if (const Status status = impl->MoveToDevice(); !status.ok()) {
+      LogInfo("the cross blocks stay with the processor: " + status.message());
+    }
+  }
+  if (options.mirrors != nullptr && impl->view.tokens > 0 && impl->latents.tokens == 0) {
     if (const Status status = impl->MakeMirror(); !status.ok()) {
       LogInfo("attention stays with the processor: " + status.message());
     }
@@ -275,18 +300,36 @@ bool CrossBlocks::ActsBefore(int layer) const {
          std::any_of(cross.begin(), cross.end(), [&](const CrossLayerWeights& w) { return w.layer == layer; });
 }
 
+Result<int> CrossBlocks::BlockBefore(int layer, size_t rows, size_t width) const {
+  const std::vector<CrossLayerWeights>& cross = impl_->weights->cross;
+  if (impl_->view.tokens == 0 || rows == 0) return -1;
+  const auto found =
+      std::find_if(cross.begin(), cross.end(), [&](const CrossLayerWeights& w) { return w.layer == layer; });
+  if (found == cross.end()) return -1;
+  if (width != impl_->weights->config.width) {
+    return InvalidArgument("the bridge was made for hidden states of " + std::to_string(impl_->weights->config.width) +
+                           " numbers, the text decoder has " + std::to_string(width));
+  }
+  return static_cast<int>(found - cross.begin());
+}
+
+bool CrossBlocks::OnDevice() const { return impl_->latents.tokens > 0; }
+
+Status CrossBlocks::BeforeLayerOn(GpuNet* net, int layer, float* h, size_t rows, size_t width) {
+  LV_ASSIGN_OR_RETURN(const int block, BlockBefore(layer, rows, width));
+  if (block < 0) return Status::Ok();
+  const auto index = static_cast<size_t>(block);
+  return impl_->options.device->Add(net, index, impl_->latents, {impl_->cosines, impl_->sines, impl_->CutOf(index)}, h,
+                                    rows);
+}
+
 Status CrossBlocks::BeforeLayer(int layer, float* h, size_t rows, size_t width) {
   Impl& s = *impl_;
   const BridgeConfig& c = s.weights->config;
-  if (s.view.tokens == 0 || rows == 0) return Status::Ok();
-  const auto found = std::find_if(s.weights->cross.begin(), s.weights->cross.end(),
-                                  [&](const CrossLayerWeights& w) { return w.layer == layer; });
-  if (found == s.weights->cross.end()) return Status::Ok();
-  if (width != c.width) {
-    return InvalidArgument("the bridge was made for hidden states of " + std::to_string(c.width) +
-                           " numbers, the text decoder has " + std::to_string(width));
-  }
-  const size_t index = static_cast<size_t>(found - s.weights->cross.begin());
+  LV_ASSIGN_OR_RETURN(const int block, BlockBefore(layer, rows, width));
+  if (block < 0) return Status::Ok();
+  const auto index = static_cast<size_t>(block);
+  const CrossLayerWeights* found = &s.weights->cross[index];
 
   s.x.resize(rows * width);
   RmsNorm(h, width, found->norm_weight.data(), kNormEpsilon, rows, width, s.x.data(), width);

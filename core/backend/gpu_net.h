@@ -43,6 +43,7 @@ class GpuNet : public GpuStream {
   virtual Status TextAttention(const GpuTextAttention& call) = 0;
   virtual Status Pool(const GpuPool& call) = 0;
   virtual Status Gelu(const GpuGelu& call) = 0;
+  virtual Status LatentAttention(const GpuLatentAttention& call) = 0;
   virtual Status SiluMul(const GpuSiluMul& call) = 0;
   virtual Status Sample(const GpuSample& call) = 0;
   virtual Status StretchPicture(const GpuStretch& call) = 0;

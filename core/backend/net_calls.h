@@ -118,6 +118,25 @@ struct GpuGelu {
   uint32_t count = 0;
 };
 
+// A cross block's attention to few latents, which are keys and values at once. Queries are absorbed; their time parts
+// are turned here, by the question's time.
+struct GpuLatentAttention {
+  static constexpr uint32_t kMostPairs = 64;
+
+  const float* q = nullptr;        // [rows, heads d_c + heads d_r]: the heads' content parts, then their time parts
+  const float* latents = nullptr;  // [tokens, d_c]
+  const float* keys = nullptr;     // [tokens, d_r], turned
+  const float* sink = nullptr;     // [heads]: the score of one more key, whose value is zero
+  uint16_t* out = nullptr;         // [rows, heads, d_c] bf16: zeros from `cut` on
+  uint32_t rows = 0, heads = 0;
+  uint32_t tokens = 0;         // 1 to 4,096
+  uint32_t d_c = 0, cut = 0;   // up to 256; numbers of a latent that count, up to d_c
+  uint32_t d_r = 0;            // even, up to 2 kMostPairs
+  float scale = 1.0f;          // of the scores
+  float cos[kMostPairs] = {};  // [d_r / 2]: pair j is numbers j and j + d_r / 2 of a time part
+  float sin[kMostPairs] = {};
+};
+
 // y = gate / (1 + exp(-gate)) * up (SwiGLU).
 struct GpuSiluMul {
   const float* gate_up = nullptr;  // [rows, 2 width]: gates, then what they multiply

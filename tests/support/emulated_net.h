@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/backend/cuda/bridge_kernels.h"
+#include "core/backend/cuda/latent_attention.h"
 #include "core/backend/cuda/picture_kernels.h"
 #include "core/backend/cuda/sampling_kernel.h"
 #include "core/backend/cuda/text_attention.h"
@@ -74,6 +75,11 @@ class EmulatedNet : public EmulatedStream<GpuNet> {
   Status Gelu(const GpuGelu& call) override {
     return Blocks(DivideUp(call.count, simt_emulated::kGeluThreads), 1,
                   [call](simt_emulated::Block& block) { simt_emulated::GeluNumbers(block, call); });
+  }
+  Status LatentAttention(const GpuLatentAttention& call) override {
+    return Blocks(
+        call.rows, call.heads, [call](simt_emulated::Block& block) { simt_emulated::LatentAttendHead(block, call); },
+        simt_emulated::LatentAttentionShared(call));
   }
   Status SiluMul(const GpuSiluMul& call) override {
     return Blocks(call.rows, DivideUp(call.width, simt_emulated::kTextThreads),

@@ -11,6 +11,7 @@
 #include "core/backend/cuda/cuda_net.h"
 #include "core/backend/cuda/cuda_stream.h"
 #include "core/backend/cuda/cudnn_sdpa.h"
+#include "core/backend/cuda/latent_attention.h"
 #include "core/backend/cuda/picture_kernels.h"
 #include "core/backend/cuda/sampling_kernel.h"
 #include "core/backend/cuda/text_attention.h"
@@ -64,6 +65,13 @@ __global__ void __launch_bounds__(simt_device::kPoolThreads) PoolKernel(const __
 __global__ void __launch_bounds__(simt_device::kGeluThreads) GeluKernel(const __grid_constant__ GpuGelu call) {
   simt_device::Block block(nullptr);
   simt_device::GeluNumbers(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kLatentThreads)
+    LatentAttentionKernel(const __grid_constant__ GpuLatentAttention call) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  simt_device::Block block(shared);
+  simt_device::LatentAttendHead(block, call);
 }
 
 __global__ void __launch_bounds__(simt_device::kTextThreads) SiluMulKernel(const __grid_constant__ GpuSiluMul call) {
@@ -178,6 +186,12 @@ class CudaNet : public CudaStream<GpuNet> {
     constexpr uint32_t kThreads = simt_device::kGeluThreads;
     GeluKernel<<<DivideUp(call.count, kThreads), kThreads, 0, launches()>>>(call);
     return CudaCheck(cudaGetLastError(), "launching GELU");
+  }
+  Status LatentAttention(const GpuLatentAttention& call) override {
+    Use();
+    const uint32_t bytes = simt_device::LatentAttentionShared(call);
+    LatentAttentionKernel<<<dim3(call.rows, call.heads), simt_device::kLatentThreads, bytes, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching attention to few latents");
   }
   Status SiluMul(const GpuSiluMul& call) override {
     Use();
