@@ -55,6 +55,7 @@ struct CrossBlocks::Impl {
 
   Status MakeMirror();
   Status MoveToDevice();
+  bool OnDevice() const { return latents.tokens > 0 || (mirror != nullptr && !cosines.empty()); }
   Status Attend(size_t layer, size_t rows);
   Status AttendAbsorbed(size_t layer, size_t rows);
   Status AttendProjected(size_t layer, size_t rows);
@@ -98,12 +99,16 @@ Status CrossBlocks::Impl::MakeMirror() {
   return Status::Ok();
 }
 
-// Copies the view to the decoder's device, where the device's blocks take it.
+// Lets the device's blocks act, where they take what is attended to: a mirror, or few latents, which are copied.
 Status CrossBlocks::Impl::MoveToDevice() {
-  const bool fits = !options.reference && options.form.mode == CacheMode::kMla && !options.collect_evidence &&
-                    view.tokens <= GpuCrossBlocks::kMostTokens;
-  if (!fits) return Status::Ok();
-  LV_ASSIGN_OR_RETURN(latents, CopyView(*options.device, view, weights->config.d_c));
+  const bool few = !options.reference && options.form.mode == CacheMode::kMla && !options.collect_evidence &&
+                   view.tokens <= GpuCrossBlocks::kMostTokens;
+  if (mirror == nullptr && !few) return Status::Ok();
+  if (mirror == nullptr) {
+    LV_ASSIGN_OR_RETURN(latents, CopyView(*options.device, view, weights->config.d_c));
+  } else if (options.collect_evidence) {
+    LV_RETURN_IF_ERROR(mirror->ResetMass());
+  }
   // The turn of (1, 0).
   const size_t half = weights->config.d_r / 2;
   std::vector<float> turned(2 * half, 0.0f);
@@ -281,14 +286,14 @@ Result<std::unique_ptr<CrossBlocks>> CrossBlocks::Make(std::shared_ptr<const Bri
   impl->view = std::move(view);
   impl->options = options;
   impl->pool = pool;
+  if (options.mirrors != nullptr && impl->view.tokens > 0) {
+    if (const Status status = impl->MakeMirror(); !status.ok()) {
+      LogInfo("attention stays with the processor: " + status.message());
+    }
+  }
   if (options.device != nullptr && impl->view.tokens > 0) {
     if (const Status status = impl->MoveToDevice(); !status.ok()) {
       LogInfo("the cross blocks stay with the processor: " + status.message());
-    }
-  }
-  if (options.mirrors != nullptr && impl->view.tokens > 0 && impl->latents.tokens == 0) {
-    if (const Status status = impl->MakeMirror(); !status.ok()) {
-      LogInfo("attention stays with the processor: " + status.message());
     }
   }
   return std::unique_ptr<CrossBlocks>(new CrossBlocks(std::move(impl)));
@@ -313,14 +318,22 @@ Result<int> CrossBlocks::BlockBefore(int layer, size_t rows, size_t width) const
   return static_cast<int>(found - cross.begin());
 }
 
-bool CrossBlocks::OnDevice() const { return impl_->latents.tokens > 0; }
+bool CrossBlocks::OnDevice() const { return impl_->OnDevice(); }
 
 Status CrossBlocks::BeforeLayerOn(GpuNet* net, int layer, float* h, size_t rows, size_t width) {
   LV_ASSIGN_OR_RETURN(const int block, BlockBefore(layer, rows, width));
   if (block < 0) return Status::Ok();
   const auto index = static_cast<size_t>(block);
-  return impl_->options.device->Add(net, index, impl_->latents, {impl_->cosines, impl_->sines, impl_->CutOf(index)}, h,
-                                    rows);
+  Impl& s = *impl_;
+  CrossTokens tokens;
+  if (s.mirror == nullptr) {
+    tokens.few = &s.latents;
+  } else {
+    tokens.many = s.mirror.get();
+    if (s.options.collect_evidence) tokens.mass_factor = static_cast<float>(rows);
+    s.rows_seen += static_cast<double>(rows);
+  }
+  return s.options.device->Add(net, index, tokens, {s.cosines, s.sines, s.CutOf(index)}, h, rows);
 }
 
 Status CrossBlocks::BeforeLayer(int layer, float* h, size_t rows, size_t width) {
@@ -351,7 +364,13 @@ const CacheView& CrossBlocks::view() const { return impl_->view; }
 std::vector<double> CrossBlocks::Evidence() const {
   std::vector<double> shares(impl_->evidence.size(), 0.0);
   if (impl_->rows_seen == 0.0) return shares;
-  for (size_t i = 0; i < shares.size(); ++i) shares[i] = impl_->evidence[i] / impl_->rows_seen;
+  std::vector<double> sums = impl_->evidence;
+  if (impl_->OnDevice() && impl_->options.collect_evidence) {
+    const Result<std::vector<float>> mass = impl_->mirror->Mass();
+    if (!mass.ok()) LogWarning("the device's part of the evidence is lost: " + mass.status().message());
+    for (size_t i = 0; mass.ok() && i < sums.size(); ++i) sums[i] += static_cast<double>((*mass)[i]);
+  }
+  for (size_t i = 0; i < shares.size(); ++i) shares[i] = sums[i] / impl_->rows_seen;
   return shares;
 }
 
@@ -363,6 +382,11 @@ double CrossBlocks::SinkShare() const {
 
 void CrossBlocks::ResetEvidence() {
   std::fill(impl_->evidence.begin(), impl_->evidence.end(), 0.0);
+  if (impl_->OnDevice() && impl_->options.collect_evidence) {
+    if (const Status status = impl_->mirror->ResetMass(); !status.ok()) {
+      LogWarning("the device's part of the evidence is not forgotten: " + status.message());
+    }
+  }
   impl_->rows_seen = 0.0;
 }
 

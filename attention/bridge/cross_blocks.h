@@ -33,8 +33,8 @@ struct CrossBlocksOptions {
   std::shared_ptr<MirrorShelf> mirrors;
   std::string mirror_key;
   // These blocks on the device of the text decoder that they are to act in, which then leaves its rows there; null: the
-  // processor's. They are for few latents (up to kMostTokens) that all layers share, in any store, and collect no
-  // evidence: whatever else is asked for stays with the processor.
+  // processor's. They are for latents that all layers share: in any store but without evidence where they are few (up
+  // to kMostTokens), else where a mirror holds them. Whatever else is asked for stays with the processor.
   std::shared_ptr<const GpuCrossBlocks> device;
   double question_time_s = 0.0;  // t_q: the time that the question names, 0 where it names none
   bool collect_evidence = true;  // costs a few per cent of the sweep

@@ -16,7 +16,7 @@ constexpr float kNormEpsilon = 1e-5f;  // as the processor's cross blocks
 Status CheckShape(const BridgeConfig& c) {
   const auto fits = [](size_t n) { return n > 0 && n % 8 == 0; };
   if (fits(c.width) && fits(c.mlp) && fits(c.heads * c.d_c) && fits(c.heads * c.d_r) && c.d_r % 2 == 0 &&
-      c.d_c <= 256 && c.d_r <= 2 * GpuLatentAttention::kMostPairs) {
+      c.d_c <= 256 && c.d_r / 2 <= GpuLatentAttention::kMostPairs) {
     return Status::Ok();
   }
   return Unsupported("the device takes cross blocks in multiples of 8, latents of up to 256 numbers and time keys of " +
@@ -24,6 +24,8 @@ Status CheckShape(const BridgeConfig& c) {
                      std::to_string(c.mlp) + " with " + std::to_string(c.heads) + " heads of " + std::to_string(c.d_c) +
                      " + " + std::to_string(c.d_r));
 }
+
+float ScoreScale(const BridgeConfig& c) { return 1.0f / std::sqrt(static_cast<float>(c.d_k + c.d_r)); }
 
 }  // namespace
 
@@ -54,7 +56,10 @@ Status GpuCrossBlocks::Upload(std::span<const CrossBlockFloats> blocks) {
     block.up = weights_.AddBF16(from.up);
     block.up_bias = weights_.AddBF16(from.up_bias);
     block.down = weights_.AddBF16(from.down);
-    block.sink = weights_.AddFloats(from.sink);
+    // Each query of a call has its own.
+    std::vector<float> sinks;
+    for (size_t row = 0; row < kMostRows; ++row) sinks.insert(sinks.end(), from.sink.begin(), from.sink.end());
+    block.sink = weights_.AddFloats(sinks);
   }
   const auto make = [&](GpuBuffer* buffer, size_t numbers, size_t number_bytes) -> Status {
     LV_ASSIGN_OR_RETURN(*buffer, GpuBuffer::Make(net_, Memory::kDevice, kMostRows * numbers * number_bytes));
@@ -64,6 +69,9 @@ Status GpuCrossBlocks::Upload(std::span<const CrossBlockFloats> blocks) {
   LV_RETURN_IF_ERROR(make(&queries_, c.heads * (c.d_c + c.d_r), sizeof(float)));
   LV_RETURN_IF_ERROR(make(&attended_, c.heads * c.d_c, sizeof(uint16_t)));
   LV_RETURN_IF_ERROR(make(&inner_, c.mlp, sizeof(uint16_t)));
+  LV_RETURN_IF_ERROR(make(&content_, c.heads * c.d_c, sizeof(float)));
+  LV_RETURN_IF_ERROR(make(&time_, c.heads * MlaMirror::KeyStride(c.d_r), sizeof(float)));
+  LV_RETURN_IF_ERROR(make(&sums_, c.heads * c.d_c, sizeof(float)));
   return weights_.Upload(net_);  // and waits for the zeros of the others
 }
 
@@ -102,7 +110,57 @@ Status GpuCrossBlocks::Normalise(GpuNet* net, size_t weight, const float* h, siz
                        static_cast<uint32_t>(config_.width), kNormEpsilon});
 }
 
-Status GpuCrossBlocks::Add(GpuNet* net, size_t block, const GpuLatents& latents, const CrossQuestion& question,
+Status GpuCrossBlocks::AttendToFew(GpuNet* net, size_t sink, const GpuLatents& latents, const CrossQuestion& question,
+                                   size_t rows) const {
+  const BridgeConfig& c = config_;
+  GpuLatentAttention attention;
+  attention.q = queries_.As<float>();
+  attention.latents = latents.latents.As<float>();
+  attention.keys = latents.keys.As<float>();
+  attention.sink = weights_.At<float>(sink);
+  attention.out = attended_.As<uint16_t>();
+  attention.rows = static_cast<uint32_t>(rows);
+  attention.heads = static_cast<uint32_t>(c.heads);
+  attention.tokens = static_cast<uint32_t>(latents.tokens);
+  attention.d_c = static_cast<uint32_t>(c.d_c);
+  attention.cut = static_cast<uint32_t>(question.cut);
+  attention.d_r = static_cast<uint32_t>(c.d_r);
+  attention.scale = ScoreScale(c);
+  std::copy(question.cos.begin(), question.cos.end(), attention.cos);
+  std::copy(question.sin.begin(), question.sin.end(), attention.sin);
+  return net->LatentAttention(attention);
+}
+
+Status GpuCrossBlocks::AttendToMany(GpuNet* net, size_t sink, const CrossTokens& tokens, const CrossQuestion& question,
+                                    size_t rows) const {
+  const BridgeConfig& c = config_;
+  GpuPartQueries part;
+  part.q = queries_.As<float>();
+  part.content = content_.As<float>();
+  part.time = time_.As<float>();
+  part.rows = static_cast<uint32_t>(rows);
+  part.heads = static_cast<uint32_t>(c.heads);
+  part.d_c = static_cast<uint32_t>(c.d_c);
+  part.cut = static_cast<uint32_t>(question.cut);
+  part.d_r = static_cast<uint32_t>(c.d_r);
+  part.time_stride = static_cast<uint32_t>(MlaMirror::KeyStride(c.d_r));
+  std::copy(question.cos.begin(), question.cos.end(), part.cos);
+  std::copy(question.sin.begin(), question.sin.end(), part.sin);
+  LV_RETURN_IF_ERROR(net->PartQueries(part));
+  MlaDeviceCall call;
+  call.q_c = part.content;
+  call.q_r = part.time;
+  call.sink = weights_.At<float>(sink);
+  call.queries = rows * c.heads;
+  call.d_c = question.cut;
+  call.scale = ScoreScale(c);
+  call.out = sums_.As<float>();
+  call.mass_factor = tokens.mass_factor;
+  LV_RETURN_IF_ERROR(tokens.many->AttendOn(net, call));
+  return net->Narrow({call.out, attended_.As<uint16_t>(), static_cast<uint32_t>(call.queries), part.cut, part.d_c});
+}
+
+Status GpuCrossBlocks::Add(GpuNet* net, size_t block, const CrossTokens& tokens, const CrossQuestion& question,
                            float* h, size_t rows) const {
   if (rows > kMostRows) return InvalidArgument("a device's cross blocks take " + std::to_string(kMostRows) + " rows");
   const BridgeConfig& c = config_;
@@ -117,22 +175,8 @@ Status GpuCrossBlocks::Add(GpuNet* net, size_t block, const GpuLatents& latents,
   call.in = c.width;
   call.out = c.heads * (c.d_c + c.d_r);
   LV_RETURN_IF_ERROR(Multiply(net, b.q, call));
-  GpuLatentAttention attention;
-  attention.q = queries_.As<float>();
-  attention.latents = latents.latents.As<float>();
-  attention.keys = latents.keys.As<float>();
-  attention.sink = weights_.At<float>(b.sink);
-  attention.out = attended_.As<uint16_t>();
-  attention.rows = static_cast<uint32_t>(rows);
-  attention.heads = static_cast<uint32_t>(c.heads);
-  attention.tokens = static_cast<uint32_t>(latents.tokens);
-  attention.d_c = static_cast<uint32_t>(c.d_c);
-  attention.cut = static_cast<uint32_t>(question.cut);
-  attention.d_r = static_cast<uint32_t>(c.d_r);
-  attention.scale = 1.0f / std::sqrt(static_cast<float>(c.d_k + c.d_r));
-  std::copy(question.cos.begin(), question.cos.end(), attention.cos);
-  std::copy(question.sin.begin(), question.sin.end(), attention.sin);
-  LV_RETURN_IF_ERROR(net->LatentAttention(attention));
+  LV_RETURN_IF_ERROR(tokens.many != nullptr ? AttendToMany(net, b.sink, tokens, question, rows)
+                                            : AttendToFew(net, b.sink, *tokens.few, question, rows));
   call.into = GpuGemm::Into::kAdd;
   call.x = attended_.As<uint16_t>();
   call.y = h;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attention/bridge/bridge_config.h"
+#include "attention/kernels/cuda/mla_mirror.h"
 #include "core/backend/gpu_net.h"
 #include "core/backend/gpu_weights.h"
 #include "core/base/status.h"
@@ -32,6 +33,13 @@ struct GpuLatents {
   GpuBuffer latents;  // [tokens, d_c] floats
   GpuBuffer keys;     // [tokens, d_r] floats
   size_t tokens = 0;
+};
+
+// What is attended to: few tokens, or the mirror of many.
+struct CrossTokens {
+  const GpuLatents* few = nullptr;
+  MlaMirror* many = nullptr;
+  float mass_factor = 0.0f;  // of the mirror's, as in MlaDeviceCall
 };
 
 // What a question fixes for all rows.
@@ -56,10 +64,10 @@ class GpuCrossBlocks {
   // latents [tokens, d_c], keys [tokens, d_r], turned by their times; 1 to kMostTokens. From any thread.
   Result<GpuLatents> Copy(std::span<const float> latents, std::span<const float> keys) const;
 
-  // h += block(h) for `rows` rows [rows, width] on the device: block number `block`, over `latents`. Work of `net`, a
+  // h += block(h) for `rows` rows [rows, width] on the device: block number `block`, over `tokens`. Work of `net`, a
   // stream of the same device: one stream at a time, for its blocks share the memory between them. kInvalidArgument
   // for more than kMostRows rows.
-  Status Add(GpuNet* net, size_t block, const GpuLatents& latents, const CrossQuestion& question, float* h,
+  Status Add(GpuNet* net, size_t block, const CrossTokens& tokens, const CrossQuestion& question, float* h,
              size_t rows) const;
 
  private:
@@ -69,6 +77,11 @@ class GpuCrossBlocks {
 
   GpuCrossBlocks(std::shared_ptr<GpuNet> net, const BridgeConfig& config);
   Status Upload(std::span<const CrossBlockFloats> blocks);
+  // From queries_ to attended_.
+  Status AttendToFew(GpuNet* net, size_t sink, const GpuLatents& latents, const CrossQuestion& question,
+                     size_t rows) const;
+  Status AttendToMany(GpuNet* net, size_t sink, const CrossTokens& tokens, const CrossQuestion& question,
+                      size_t rows) const;
   Status Multiply(GpuNet* net, size_t weight, GpuGemm call) const;
   Status Normalise(GpuNet* net, size_t weight, const float* h, size_t rows) const;
 
@@ -78,6 +91,7 @@ class GpuCrossBlocks {
   GpuWeights weights_;
   std::vector<Block> blocks_;
   GpuBuffer normed_, queries_, attended_, inner_;
+  GpuBuffer content_, time_, sums_;  // queries for a mirror, and what it gives
 };
 
 }  // namespace longview

@@ -137,6 +137,24 @@ struct GpuLatentAttention {
   float sin[kMostPairs] = {};
 };
 
+// The queries of a cross block, as GpuLatentAttention has them, laid out for a kernel that takes content and time parts
+// apart (attention/kernels/cuda).
+struct GpuPartQueries {
+  const float* q = nullptr;  // [rows, heads d_c + heads d_r]
+  float* content = nullptr;  // [rows heads, cut]
+  float* time = nullptr;     // [rows heads, time_stride], turned; zeros from d_r on
+  uint32_t rows = 0, heads = 0, d_c = 0, cut = 0, d_r = 0, time_stride = 0;
+  float cos[GpuLatentAttention::kMostPairs] = {};
+  float sin[GpuLatentAttention::kMostPairs] = {};
+};
+
+// Rows narrowed and padded.
+struct GpuNarrow {
+  const float* x = nullptr;  // [rows, width]
+  uint16_t* y = nullptr;     // [rows, stride] bf16: zeros from `width` on
+  uint32_t rows = 0, width = 0, stride = 0;
+};
+
 // y = gate / (1 + exp(-gate)) * up (SwiGLU).
 struct GpuSiluMul {
   const float* gate_up = nullptr;  // [rows, 2 width]: gates, then what they multiply

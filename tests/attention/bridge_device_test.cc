@@ -142,5 +142,40 @@ TEST_F(BridgeTest, BlocksOnTheDecodersDeviceGiveTheProcessorsAnswer) {
   EXPECT_FALSE(Blocks(Cached(options.form), options)->OnDevice());
 }
 
+TEST_F(BridgeTest, BlocksOnTheDecodersDeviceAttendToAMirror) {
+  const auto net = test::MakeTestNet();
+  auto made = MakeGpuCrossBlocks(*weights_, net);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  for (const CacheStore store : {CacheStore::kBF16, CacheStore::kI8}) {
+    CrossBlocksOptions options;
+    options.form = {CacheMode::kMla, store, 64};
+    options.form.layer_cuts = {32, 64};
+    const CacheView view = Cached(options.form);
+    const auto processor = Blocks(view, options);
+    const auto backend = std::make_shared<test::EmulatedMla>(test::TestLimits());
+    options.mirrors = std::make_shared<MirrorShelf>(
+        [backend]() -> Result<std::shared_ptr<MlaBackend>> { return std::shared_ptr<MlaBackend>(backend); });
+    options.device = *made;
+    const auto device = Blocks(view, options);
+    ASSERT_TRUE(device->OnDevice());
+    const std::vector<float> expected = Through(processor.get());
+    for (int time = 0; time < 2; ++time) {
+      std::vector<float> h = Expected("hidden");
+      for (int layer = 0; layer < 4; ++layer) {
+        ASSERT_TRUE(device->BeforeLayerOn(net.get(), layer, h.data(), kRows, kWidth).ok());
+      }
+      ASSERT_TRUE(net->Finish().ok());
+      const Difference d = Compare(h, expected);
+      EXPECT_GE(d.cosine, 0.9999) << CacheStoreName(store);
+      EXPECT_LE(d.max_error, 0.06) << CacheStoreName(store) << " at " << d.worst;
+      const std::vector<double> shares = device->Evidence();
+      for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(shares[i], processor->Evidence()[i], 5e-3) << time;
+      device->ResetEvidence();
+      EXPECT_EQ(device->Evidence(), std::vector<double>(2, 0.0));
+    }
+    EXPECT_EQ(backend->sweeps, 4u);
+  }
+}
+
 }  // namespace
 }  // namespace longview

@@ -10,6 +10,7 @@
 
 #include "attention/bridge/gpu_cross_blocks.h"
 #include "core/tensor/dtype.h"
+#include "tests/attention/mla_parity.h"
 #include "tests/support/compare.h"
 #include "tests/support/plain_network.h"
 #include "tests/support/test_net.h"
@@ -45,9 +46,10 @@ struct Tokens {
   std::vector<float> latents, keys;
 };
 
-// [rows, heads, d_c] of the queries [rows, heads (d_c + d_r)].
+// [rows, heads, d_c] of the queries [rows, heads (d_c + d_r)]. What the first third of the tokens and the rest take of
+// each query is added to `shares`.
 Doubles AttendedTo(const BridgeConfig& c, const Tokens& tokens, const std::vector<float>& sink,
-                   const CrossQuestion& question, const Doubles& queries) {
+                   const CrossQuestion& question, const Doubles& queries, double* shares) {
   const size_t width = c.heads * (c.d_c + c.d_r), rows = queries.size() / width, half = c.d_r / 2;
   const size_t count = tokens.latents.size() / c.d_c;
   Doubles out(rows * c.heads * c.d_c, 0.0);
@@ -55,7 +57,7 @@ Doubles AttendedTo(const BridgeConfig& c, const Tokens& tokens, const std::vecto
     const size_t head = query % c.heads;
     const double* content = queries.data() + query / c.heads * width + head * c.d_c;
     const double* time = queries.data() + query / c.heads * width + c.heads * c.d_c + head * c.d_r;
-    double total = std::exp(sink[head]);
+    double total = std::exp(sink[head]), parts[2] = {};
     for (size_t t = 0; t < count; ++t) {
       const float* latent = tokens.latents.data() + t * c.d_c;
       const float* key = tokens.keys.data() + t * c.d_r;
@@ -67,17 +69,19 @@ Doubles AttendedTo(const BridgeConfig& c, const Tokens& tokens, const std::vecto
       }
       const double weight = std::exp(score / std::sqrt(static_cast<double>(c.d_k + c.d_r)));
       total += weight;
+      parts[t < count / 3 ? 0 : 1] += weight;
       for (size_t i = 0; i < question.cut; ++i) out[query * c.d_c + i] += weight * latent[i];
     }
     for (size_t i = 0; i < question.cut; ++i) out[query * c.d_c + i] /= total;
+    for (size_t i = 0; i < 2; ++i) shares[i] += parts[i] / total;
   }
   return out;
 }
 
 Doubles Reference(const BridgeConfig& c, const CrossBlockFloats& b, const Tokens& tokens, const CrossQuestion& question,
-                  Doubles h) {
+                  Doubles h, double* shares) {
   const Doubles queries = Multiply(RmsNormed(h, b.norm, 1e-5), b.q, {}, c.width);
-  AddTo(Multiply(AttendedTo(c, tokens, b.sink, question, queries), b.out, {}, c.heads * c.d_c), &h);
+  AddTo(Multiply(AttendedTo(c, tokens, b.sink, question, queries, shares), b.out, {}, c.heads * c.d_c), &h);
   const Doubles inner = Gelued(Multiply(RmsNormed(h, b.mlp_norm, 1e-5), b.up, b.up_bias, c.width));
   AddTo(Multiply(inner, b.down, {}, c.mlp), &h);
   return h;
@@ -85,15 +89,41 @@ Doubles Reference(const BridgeConfig& c, const CrossBlockFloats& b, const Tokens
 
 class CrossDevice : public NetDevice {
  protected:
-  // Two blocks one after the other over `count` tokens.
-  void ExpectAgrees(const BridgeConfig& c, size_t count, size_t rows, size_t cut) {
+  // Two blocks one after the other over `count` tokens, in a mirror where `many`: in two runs, with their shares.
+  void ExpectAgrees(const BridgeConfig& c, size_t count, size_t rows, size_t cut, bool many = false) {
     Random random;
     const std::vector<CrossBlockFloats> weights = {RandomBlock(c, &random), RandomBlock(c, &random)};
     auto blocks = GpuCrossBlocks::Make(net_, c, weights);
     ASSERT_TRUE(blocks.ok()) << blocks.status().message();
-    const Tokens tokens = {random.Numbers(count * c.d_c, 1.0f), random.Numbers(count * c.d_r, 1.0f)};
+    Tokens tokens = {random.Numbers(count * c.d_c, 1.0f), random.Numbers(count * c.d_r, 1.0f)};
+    std::vector<uint16_t> latents, keys;
+    for (float& v : tokens.latents) v = BF16ToFloat(latents.emplace_back(FloatToBF16(v)));
+    for (float& v : tokens.keys) v = BF16ToFloat(keys.emplace_back(FloatToBF16(v)));
+    CrossTokens source;
     auto there = (*blocks)->Copy(tokens.latents, tokens.keys);
     ASSERT_TRUE(there.ok()) << there.status().message();
+    std::unique_ptr<MlaMirror> mirror;
+    if (many) {
+      std::vector<CrossAttnRun> runs(2);
+      const size_t part = count / 3;
+      for (size_t i = 0; i < 2; ++i) {
+        runs[i].latents = latents.data() + i * part * c.d_c;
+        runs[i].keys = keys.data() + i * part * c.d_r;
+        runs[i].tokens = static_cast<uint32_t>(i == 0 ? part : count - part);
+        runs[i].d_c = runs[i].latent_stride = static_cast<uint16_t>(c.d_c);
+      }
+      MlaMirrorOptions options;
+      options.latent_stride = c.d_c;
+      options.d_r = c.d_r;
+      auto made = MlaMirror::Make(MakeTestBackend(TestLimits()), runs, options);
+      ASSERT_TRUE(made.ok()) << made.status().message();
+      mirror = std::move(made).value();
+      ASSERT_TRUE(mirror->ResetMass().ok());
+      source.many = mirror.get();
+      source.mass_factor = static_cast<float>(rows);
+    } else {
+      source.few = &*there;
+    }
     std::vector<float> cosines, sines;
     for (size_t i = 0; i < c.d_r / 2; ++i) {
       cosines.push_back(std::cos(0.7f * static_cast<float>(i + 1)));
@@ -110,10 +140,11 @@ class CrossDevice : public NetDevice {
     std::copy(h.begin(), h.end(), pinned->As<float>());
     ASSERT_TRUE(net_->Upload(device->As<float>(), pinned->As<float>(), bytes).ok());
     Doubles expected(h.begin(), h.end());
+    double shares[2] = {};
     for (size_t block = 0; block < 2; ++block) {
-      const Status status = (*blocks)->Add(net_.get(), block, *there, question, device->As<float>(), rows);
+      const Status status = (*blocks)->Add(net_.get(), block, source, question, device->As<float>(), rows);
       ASSERT_TRUE(status.ok()) << status.message();
-      expected = Reference(c, weights[block], tokens, question, std::move(expected));
+      expected = Reference(c, weights[block], tokens, question, std::move(expected), shares);
     }
     ASSERT_TRUE(net_->Download(pinned->As<float>(), device->As<float>(), bytes).ok() && net_->Finish().ok());
     const auto* got = pinned->As<const float>();
@@ -122,6 +153,13 @@ class CrossDevice : public NetDevice {
     EXPECT_LE(d.max_error, 0.06) << count << " tokens, " << rows << " rows, worst at " << d.worst;
     EXPECT_GT(d.max_error, 1e-5) << "bf16 cannot be that exact";
     for (size_t i = 0; i < c.width; ++i) ASSERT_EQ(got[h.size() + i], 5.0f) << "behind the last row";
+    if (!many) return;
+    const auto mass = mirror->Mass();
+    ASSERT_TRUE(mass.ok()) << mass.status().message();
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_NEAR((*mass)[i], shares[i] / static_cast<double>(c.heads), 0.02 * static_cast<double>(rows)) << i;
+    }
+    EXPECT_GT(shares[0], 0.0);
   }
 };
 
@@ -132,6 +170,13 @@ TEST_F(CrossDevice, BlocksAgreeWithTheReference) {
 
 TEST_F(CrossDevice, ACutIsAllThatCounts) {
   for (const size_t cut : {8u, 32u}) ExpectAgrees(TinyBridge(), 65, 3, cut);
+}
+
+TEST_F(CrossDevice, BlocksOverAMirrorAgreeWithTheReference) {
+  for (const size_t tokens : {1000u, 2100u}) ExpectAgrees(TinyBridge(), tokens, 1, 64, true);
+  ExpectAgrees(TinyBridge(), 1000, 9, 64, true);
+  ExpectAgrees(TinyBridge(), 1000, 3, 32, true);
+  ExpectAgrees(BridgeConfig(), 300, 2, 128, true);
 }
 
 TEST_F(CrossDevice, TheSizesOfTheModel) {

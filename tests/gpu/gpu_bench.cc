@@ -245,7 +245,8 @@ Result<double> MedianCrossSeconds() {
     const auto start = std::chrono::steady_clock::now();
     for (int j = 0; j < kTimes; ++j) {
       for (size_t block_number = 0; block_number < kBlocks; ++block_number) {
-        LV_RETURN_IF_ERROR(blocks->Add(net.get(), block_number, latents, {cosines, sines, c.d_c}, h.As<float>(), 1));
+        LV_RETURN_IF_ERROR(
+            blocks->Add(net.get(), block_number, {.few = &latents}, {cosines, sines, c.d_c}, h.As<float>(), 1));
       }
     }
     LV_RETURN_IF_ERROR(net->Finish());

@@ -76,6 +76,13 @@ class EmulatedNet : public EmulatedStream<GpuNet> {
     return Blocks(DivideUp(call.count, simt_emulated::kGeluThreads), 1,
                   [call](simt_emulated::Block& block) { simt_emulated::GeluNumbers(block, call); });
   }
+  Status PartQueries(const GpuPartQueries& call) override {
+    return Blocks(call.rows, call.heads,
+                  [call](simt_emulated::Block& block) { simt_emulated::PartQuery(block, call); });
+  }
+  Status Narrow(const GpuNarrow& call) override {
+    return Blocks(call.rows, 1, [call](simt_emulated::Block& block) { simt_emulated::NarrowRow(block, call); });
+  }
   Status LatentAttention(const GpuLatentAttention& call) override {
     return Blocks(
         call.rows, call.heads, [call](simt_emulated::Block& block) { simt_emulated::LatentAttendHead(block, call); },

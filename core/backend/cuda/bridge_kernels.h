@@ -1,5 +1,5 @@
-// The bodies of the bridge's own kernels: means over patches, GELU. Written against simt.h: the same source runs on the
-// device and, emulated, in the tests.
+// The bodies of the bridge's own kernels: means over patches, GELU, queries brought into form. Written against simt.h:
+// the same source runs on the device and, emulated, in the tests.
 #ifndef LONGVIEW_CORE_BACKEND_CUDA_BRIDGE_KERNELS_H_
 #define LONGVIEW_CORE_BACKEND_CUDA_BRIDGE_KERNELS_H_
 
@@ -47,6 +47,37 @@ LV_DEVICE void GeluNumbers(Block& block, const GpuGelu& call) {
   ForThreads<kGeluThreads>(block, [&](int thread) {
     const uint32_t i = block.x * kGeluThreads + thread;
     if (i < call.count) call.y[i] = NarrowBF16(0.5f * call.x[i] * (1.0f + Erf(call.x[i] * kHalfRoot)));
+  });
+}
+
+inline constexpr int kQueryThreads = 128;
+
+// Head block.y of row block.x.
+LV_DEVICE void PartQuery(Block& block, const GpuPartQueries& call) {
+  const size_t query = static_cast<size_t>(block.x) * call.heads + block.y;
+  const float* row = call.q + static_cast<size_t>(block.x) * call.heads * (call.d_c + call.d_r);
+  const float* content = row + static_cast<size_t>(block.y) * call.d_c;
+  const float* time = row + static_cast<size_t>(call.heads) * call.d_c + static_cast<size_t>(block.y) * call.d_r;
+  const uint32_t half = call.d_r / 2;
+  ForThreads<kQueryThreads>(block, [&](int thread) {
+    for (uint32_t i = thread; i < call.cut; i += kQueryThreads) call.content[query * call.cut + i] = content[i];
+    float* to = call.time + query * call.time_stride;
+    for (uint32_t i = thread; i < call.time_stride; i += kQueryThreads) {
+      const uint32_t pair = i % half;
+      const float a = time[pair], b = time[pair + half];
+      const float turned = i < half ? a * call.cos[pair] - b * call.sin[pair] : a * call.sin[pair] + b * call.cos[pair];
+      to[i] = i < call.d_r ? turned : 0.0f;
+    }
+  });
+}
+
+// Row block.x.
+LV_DEVICE void NarrowRow(Block& block, const GpuNarrow& call) {
+  ForThreads<kQueryThreads>(block, [&](int thread) {
+    for (uint32_t i = thread; i < call.stride; i += kQueryThreads) {
+      const float v = i < call.width ? call.x[static_cast<size_t>(block.x) * call.width + i] : 0.0f;
+      call.y[static_cast<size_t>(block.x) * call.stride + i] = NarrowBF16(v);
+    }
   });
 }
 

@@ -67,6 +67,17 @@ __global__ void __launch_bounds__(simt_device::kGeluThreads) GeluKernel(const __
   simt_device::GeluNumbers(block, call);
 }
 
+__global__ void __launch_bounds__(simt_device::kQueryThreads)
+    PartQueriesKernel(const __grid_constant__ GpuPartQueries call) {
+  simt_device::Block block(nullptr);
+  simt_device::PartQuery(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kQueryThreads) NarrowKernel(const __grid_constant__ GpuNarrow call) {
+  simt_device::Block block(nullptr);
+  simt_device::NarrowRow(block, call);
+}
+
 __global__ void __launch_bounds__(simt_device::kLatentThreads)
     LatentAttentionKernel(const __grid_constant__ GpuLatentAttention call) {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -186,6 +197,16 @@ class CudaNet : public CudaStream<GpuNet> {
     constexpr uint32_t kThreads = simt_device::kGeluThreads;
     GeluKernel<<<DivideUp(call.count, kThreads), kThreads, 0, launches()>>>(call);
     return CudaCheck(cudaGetLastError(), "launching GELU");
+  }
+  Status PartQueries(const GpuPartQueries& call) override {
+    Use();
+    PartQueriesKernel<<<dim3(call.rows, call.heads), simt_device::kQueryThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the parting of queries");
+  }
+  Status Narrow(const GpuNarrow& call) override {
+    Use();
+    NarrowKernel<<<call.rows, simt_device::kQueryThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the narrowing of rows");
   }
   Status LatentAttention(const GpuLatentAttention& call) override {
     Use();
