@@ -189,7 +189,7 @@ TEST_F(CrossDevice, TheSizesOfTheModel) {
 
 // What a query gets where one token or the sink is so much more than all else that the result is known to the bit.
 TEST_F(CrossDevice, OneTokenOrTheSinkTakesAll) {
-  constexpr uint32_t kHeads = 2, kTokens = 300, kNumbers = 32, kTime = 4;
+  constexpr size_t kHeads = 2, kTokens = 300, kNumbers = 32, kTime = 4;
   std::vector<float> q(kHeads * (kNumbers + kTime), 0.0f), latents(kTokens * kNumbers), keys(kTokens * kTime, 0.0f);
   for (size_t i = 0; i < latents.size(); ++i) latents[i] = static_cast<float>(i % 64) - 32.0f;
   // By its time part, turned a quarter: number 0 becomes number 2, which token 211 alone has.
