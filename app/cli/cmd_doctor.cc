@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <system_error>
+#include <utility>
 
 #include "app/cli/commands.h"
 #include "app/engine/output_files.h"
 #include "app/engine/time_format.h"
 #include "app/engine/utf8.h"
 #include "core/backend/device.h"
+#include "core/backend/gpu_net.h"
 #include "core/base/thread_pool.h"
 #include "core/simd/level.h"
 #include "vision/av/ffmpeg_version.h"
+#include "vision/av/video_reader.h"
 
 namespace longview::cli {
 namespace {
@@ -42,6 +46,18 @@ std::string CudaText() {
   return text;
 }
 
+// Who decodes videos for the ViT, and why not the GPU.
+std::string DecodingText(const ComputeDevice& device) {
+  if (!device.cuda) return "by the processor";
+  const auto open = [&]() -> Result<std::shared_ptr<av::HardwareDecoding>> {
+    LV_ASSIGN_OR_RETURN(auto net, OpenGpuNet(device));
+    return OpenHardwareDecoding(std::move(net));
+  };
+  const auto decoding = open();
+  if (!decoding.ok()) return "by the processor: " + decoding.status().message();
+  return "by the GPU (NVDEC); videos that it does not take, by the processor";
+}
+
 Check LibraryCheck(const std::filesystem::path& folder) {
   if (const Status status = PrepareOutputFolder(folder); !status.ok()) {
     return {"library", false,
@@ -61,7 +77,8 @@ std::vector<Check> RunChecks(const Context& context) {
                                {"threads", true, std::to_string(context.engine.threads())},
                                {"cuda", true, CudaText()},
                                {"device", true, context.engine.device().name + ": " + context.engine.device().reason},
-                               {"ffmpeg", true, FfmpegVersion()}};
+                               {"ffmpeg", true, FfmpegVersion()},
+                               {"decoding", true, DecodingText(context.engine.device())}};
   for (const PartStatus& part : context.engine.ModelStatus(context.Job("Checking the model"))) {
     const bool ok = part.state == PartState::kOk;
     checks.push_back({"model " + part.name, ok, ok ? part.path.string() + ", " + FormatSize(part.bytes) : part.detail});

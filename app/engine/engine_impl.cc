@@ -46,6 +46,7 @@ Result<Session::Parts> Engine::Impl::Parts(const JobContext& job) {
   parts.arena = &arena;
   parts.pool = &pool;
   parts.mirrors = mirrors;
+  LV_ASSIGN_OR_RETURN(parts.cross, model.CrossOnDevice(job));
   return parts;
 }
 

@@ -156,7 +156,9 @@ std::vector<size_t> Apart(const Session& session, std::span<const size_t> frames
 Result<std::vector<double>> ScoreByAttention(const Session& session, const ChatPrompt& prompt,
                                              std::span<const size_t> frames, double question_time_s,
                                              PromptReading* reading, ThreadPool* pool, const std::stop_token& stop) {
-  LV_ASSIGN_OR_RETURN(const std::unique_ptr<CrossBlocks> cross, session.Attend(frames, question_time_s, pool));
+  CrossBlocksOptions options;
+  options.question_time_s = question_time_s;
+  LV_ASSIGN_OR_RETURN(const std::unique_ptr<CrossBlocks> cross, session.Attend(frames, std::move(options), pool));
   LV_RETURN_IF_ERROR(
       ReadWith(session, prompt, std::span(&cross, 1), ForwardCall::Logits::kNone, reading, pool, stop).status());
   return cross->Evidence();

@@ -27,6 +27,16 @@ class EachItsOwn : public LayerHook {
     }
     return Status::Ok();
   }
+  bool OnDevice() const override {
+    return std::all_of(hooks_.begin(), hooks_.end(), [](const auto& hook) { return hook->OnDevice(); });
+  }
+  Status BeforeLayerOn(GpuNet* net, int layer, float* h, size_t rows, size_t width) override {
+    const size_t each = rows / hooks_.size();
+    for (size_t i = 0; i < hooks_.size(); ++i) {
+      LV_RETURN_IF_ERROR(hooks_[i]->BeforeLayerOn(net, layer, h + i * each * width, each, width));
+    }
+    return Status::Ok();
+  }
 
  private:
   std::span<const std::unique_ptr<CrossBlocks>> hooks_;

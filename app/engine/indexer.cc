@@ -68,17 +68,17 @@ std::vector<uint16_t> FirstToBF16(const std::vector<float>& values, size_t width
 // Encodes the frames of one batch.
 class ChunkEncoder {
  public:
-  ChunkEncoder(std::shared_ptr<const VitEncoder> vit, std::shared_ptr<const BridgeWeights> bridge, ThreadPool* pool)
-      : vit_(std::move(vit)), bridge_(bridge), frames_(std::move(bridge)), pool_(pool) {}
+  ChunkEncoder(std::shared_ptr<const VitEncoder> vit, std::shared_ptr<const BridgeWeights> bridge,
+               std::shared_ptr<const FrameEncoder> encoder, ThreadPool* pool)
+      : vit_(std::move(vit)), bridge_(std::move(bridge)), encoder_(std::move(encoder)), pool_(pool) {}
 
   // Frame tokens [tokens_per_frame, d_v] of each frame, given to `sink` in order.
   Status EncodeStates(const std::vector<IngestFrame>& frames, const std::stop_token& stop,
                       const std::function<Status(const IngestFrame& frame, const float* states)>& sink) {
-    LV_RETURN_IF_ERROR(EncodePictures(frames, stop));
+    LV_RETURN_IF_ERROR(EncodePictures(frames, HostTokens(frames.size()), stop));
     std::vector<float> states(bridge_->config.tokens_per_frame() * bridge_->config.d_v);
-    const size_t tokens = vit_->config().tokens() * vit_->config().out_width();
     for (size_t i = 0; i < frames.size(); ++i) {
-      frames_.FrameTokens(vit_tokens_.data() + i * tokens, states.data(), pool_);
+      encoder_->FrameTokens(host_tokens_.data() + i * TokenNumbers(), states.data(), pool_);
       LV_RETURN_IF_ERROR(sink(frames[i], states.data()));
     }
     return Status::Ok();
@@ -86,13 +86,12 @@ class ChunkEncoder {
 
   // The chunk of an index that keeps `latent` numbers of each latent.
   Result<Chunk> Encode(const std::vector<IngestFrame>& frames, size_t latent, const std::stop_token& stop) {
-    LV_RETURN_IF_ERROR(EncodePictures(frames, stop));
-    const size_t tokens = vit_->config().tokens() * vit_->config().out_width();
+    LV_ASSIGN_OR_RETURN(std::vector<EncodedFrame> all, EncodeFrames(frames, stop));
     Chunk chunk;
     chunk.owned.resize(frames.size());
     chunk.rows.resize(frames.size());
     for (size_t i = 0; i < frames.size(); ++i) {
-      EncodedFrame encoded = frames_.Encode(vit_tokens_.data() + i * tokens, frames[i].time_s, pool_);
+      EncodedFrame& encoded = all[i];
       OwnedFrame& own = chunk.owned[i];
       own.latents = FirstToBF16(encoded.latents, bridge_->config.d_c, latent);
       own.keys = FirstToBF16(encoded.keys, bridge_->config.d_r, bridge_->config.d_r);
@@ -114,11 +113,26 @@ class ChunkEncoder {
   }
 
  private:
-  Status EncodePictures(const std::vector<IngestFrame>& frames, const std::stop_token& stop) {
+  // Of one picture.
+  size_t TokenNumbers() const { return vit_->config().tokens() * vit_->config().out_width(); }
+
+  VitTokens HostTokens(size_t frames) {
+    host_tokens_.resize(frames * TokenNumbers());
+    return {host_tokens_.data()};
+  }
+  // The GPU's, where both of its networks are there.
+  Result<VitTokens> DeviceTokens(size_t frames) {
+    const size_t numbers = frames * TokenNumbers();
+    if (device_tokens_.bytes() < numbers * sizeof(float)) {
+      LV_ASSIGN_OR_RETURN(device_tokens_, encoder_->Room(numbers));
+    }
+    return VitTokens{device_tokens_.As<float>(), true};
+  }
+
+  Status EncodePictures(const std::vector<IngestFrame>& frames, VitTokens to, const std::stop_token& stop) {
     const size_t image = vit_->config().image;
     const size_t picture = 3 * image * image;
     std::vector<VitPicture> pictures(frames.size());
-    vit_tokens_.resize(frames.size() * vit_->config().tokens() * vit_->config().out_width());
     for (size_t i = 0; i < frames.size(); ++i) {
       const GpuBuffer* device = frames[i].device_chw.get();
       const size_t numbers = device != nullptr ? device->bytes() / sizeof(float) : frames[i].chw.size();
@@ -126,14 +140,38 @@ class ChunkEncoder {
       pictures[i].on_device = device != nullptr;
       pictures[i].pixels = device != nullptr ? device->As<float>() : frames[i].chw.data();
     }
-    return vit_->Encode(pictures, vit_tokens_.data(), pool_, stop);
+    return vit_->Encode(pictures, to, pool_, stop);
+  }
+
+  Result<std::vector<EncodedFrame>> EncodeAt(const std::vector<IngestFrame>& frames, VitTokens tokens,
+                                             const std::stop_token& stop) {
+    LV_RETURN_IF_ERROR(EncodePictures(frames, tokens, stop));
+    std::vector<FrameInput> inputs(frames.size());
+    for (size_t i = 0; i < frames.size(); ++i) {
+      inputs[i] = {tokens.numbers + i * TokenNumbers(), tokens.on_device, frames[i].time_s};
+    }
+    return encoder_->Encode(inputs, pool_);
+  }
+
+  // The ViT's tokens stay on the GPU where the frame encoder is there, too. Where that fails, the two have said so and
+  // what of them is left goes the long way.
+  Result<std::vector<EncodedFrame>> EncodeFrames(const std::vector<IngestFrame>& frames, const std::stop_token& stop) {
+    if (vit_->on_device() && encoder_->on_device()) {
+      const Result<VitTokens> tokens = DeviceTokens(frames.size());
+      if (tokens.ok()) {
+        auto encoded = EncodeAt(frames, *tokens, stop);
+        if (encoded.ok() || encoded.status().code() == StatusCode::kCancelled) return encoded;
+      }
+    }
+    return EncodeAt(frames, HostTokens(frames.size()), stop);
   }
 
   std::shared_ptr<const VitEncoder> vit_;
   std::shared_ptr<const BridgeWeights> bridge_;
-  FrameEncoder frames_;
+  std::shared_ptr<const FrameEncoder> encoder_;
   ThreadPool* pool_;
-  std::vector<float> vit_tokens_;
+  std::vector<float> host_tokens_;
+  GpuBuffer device_tokens_;
 };
 
 IngestOptions ReadingOptions(const SamplingSettings& sampling, const PreprocessSpec& preprocess, int threads) {
@@ -403,6 +441,7 @@ Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, co
                                                  const std::function<bool()>& enough) {
   LV_ASSIGN_OR_RETURN(auto vit, parts_.model->Vit(job));
   LV_ASSIGN_OR_RETURN(auto bridge, parts_.model->Bridge(job));
+  LV_ASSIGN_OR_RETURN(auto frame_encoder, parts_.model->Frames(job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
   if (bridge->config.d_c < header.d_c) return InternalError("the bridge changed while it was used");
 
@@ -410,7 +449,7 @@ Result<std::optional<IndexTotals>> Indexer::Read(const IndexRequest& request, co
   options.thumbnail = kThumbnailSide;
   options.start_after_s = start_after;
   options.reader.hardware = parts_.model->Decoding(*vit);
-  ChunkEncoder encoder(std::move(vit), std::move(bridge), parts_.pool);
+  ChunkEncoder encoder(std::move(vit), std::move(bridge), std::move(frame_encoder), parts_.pool);
   // The last chunk waits until the video was read to its end: where reading fails on the way, its last frame does not
   // know how long it stands, and it may be shorter than the chunks of a run in one go.
   std::optional<Chunk> held;
@@ -454,10 +493,11 @@ Status Indexer::EncodeStates(const fs::path& video, const SamplingSettings& samp
                              const std::function<Status(size_t frame, const float* states)>& sink) {
   LV_ASSIGN_OR_RETURN(auto vit, parts_.model->Vit(job));
   LV_ASSIGN_OR_RETURN(auto bridge, parts_.model->Bridge(job));
+  LV_ASSIGN_OR_RETURN(auto frame_encoder, parts_.model->Frames(job));
   LV_ASSIGN_OR_RETURN(const auto config, parts_.model->Config());
   IngestOptions options = ReadingOptions(sampling, config->preprocess, parts_.pool->threads());
   options.reader.hardware = parts_.model->Decoding(*vit);
-  ChunkEncoder encoder(std::move(vit), std::move(bridge), parts_.pool);
+  ChunkEncoder encoder(std::move(vit), std::move(bridge), std::move(frame_encoder), parts_.pool);
   const Status other = Damaged(video.string() + ": no longer gives the pictures of its index; index it with --rebuild");
   size_t at = 0;
   const auto take = [&](const IngestFrame& frame, const float* states) -> Status {

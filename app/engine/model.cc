@@ -9,6 +9,7 @@
 
 #include "app/engine/fingerprint.h"
 #include "app/engine/paths.h"
+#include "attention/bridge/cross_device.h"
 #include "core/base/log.h"
 #include "core/io/json.h"
 #include "core/io/weights.h"
@@ -275,6 +276,32 @@ Result<std::shared_ptr<const BridgeWeights>> Model::Bridge(const JobContext& job
     LV_ASSIGN_OR_RETURN(bridge_, LoadBridge(config->bridge_shape, *file, store_));
   }
   return bridge_;
+}
+
+Result<std::shared_ptr<const GpuCrossBlocks>> Model::CrossOnDevice(const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(const TextPart text, Text(job));
+  LV_ASSIGN_OR_RETURN(const auto bridge, Bridge(job));
+  if (!text.decoder->on_device()) return std::shared_ptr<const GpuCrossBlocks>();
+  const std::scoped_lock lock(cross_mutex_);
+  if (!cross_) {
+    cross_.emplace();
+    if (auto net = OpenDevice()) {
+      auto made = MakeGpuCrossBlocks(*bridge, std::move(net));
+      if (made.ok()) {
+        cross_ = std::move(made).value();
+      } else {
+        LogInfo("the cross blocks stay with the processor: " + made.status().message());
+      }
+    }
+  }
+  return *cross_;
+}
+
+Result<std::shared_ptr<const FrameEncoder>> Model::Frames(const JobContext& job) {
+  LV_ASSIGN_OR_RETURN(auto bridge, Bridge(job));
+  const std::scoped_lock lock(frames_mutex_);
+  if (frames_ == nullptr) frames_ = std::make_shared<const FrameEncoder>(std::move(bridge), OpenDevice());
+  return frames_;
 }
 
 }  // namespace longview

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "app/engine/library.h"
 #include "attention/bridge/bridge_config.h"
 #include "attention/bridge/bridge_weights.h"
+#include "attention/bridge/frame_encoder.h"
+#include "attention/bridge/gpu_cross_blocks.h"
 #include "attention/decoder/text_decoder.h"
 #include "attention/decoder/tokenizer.h"
 #include "core/backend/device.h"
@@ -83,6 +86,11 @@ class Model {
   Result<std::shared_ptr<const VitEncoder>> LoadVit(WeightStore store, const JobContext& job);
   Result<TextPart> Text(const JobContext& job);
   Result<std::shared_ptr<const BridgeWeights>> Bridge(const JobContext& job);
+  // The bridge's cross blocks on the device that the text decoder runs on; null where that is the processor, or where
+  // the device cannot take them, which the log says.
+  Result<std::shared_ptr<const GpuCrossBlocks>> CrossOnDevice(const JobContext& job);
+  // The bridge's frame encoder, where the device allows on it.
+  Result<std::shared_ptr<const FrameEncoder>> Frames(const JobContext& job);
 
  private:
   std::filesystem::path PathOf(const ModelConfig& config, const PartConfig& part) const;
@@ -98,11 +106,13 @@ class Model {
   const WeightStore store_;
   const std::function<Library*()> library_;
   const ComputeDevice device_;
-  std::mutex config_mutex_, vit_mutex_, text_mutex_, bridge_mutex_;
+  std::mutex config_mutex_, vit_mutex_, text_mutex_, bridge_mutex_, frames_mutex_, cross_mutex_;
   std::shared_ptr<const ModelConfig> config_;
   std::shared_ptr<const VitEncoder> vit_;
   TextPart text_;
   std::shared_ptr<const BridgeWeights> bridge_;
+  std::shared_ptr<const FrameEncoder> frames_;
+  std::optional<std::shared_ptr<const GpuCrossBlocks>> cross_;  // once it was tried
 };
 
 }  // namespace longview

@@ -11,9 +11,9 @@
 namespace longview {
 namespace {
 
-// Fewer tokens than this are attended to sooner by the processor than they are on a device: expected, for each layer
-// then takes it some ten microseconds.
-constexpr size_t kMirrorTokens = 4096;
+// More tokens than the cross blocks on the decoder's device are for are mirrored; fewer are attended to sooner by the
+// processor than by way of a mirror: expected, for each layer then takes it some ten microseconds.
+constexpr size_t kMirrorTokens = GpuCrossBlocks::kMostTokens + 1;
 
 }  // namespace
 
@@ -180,6 +180,7 @@ Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> fra
                                                      ThreadPool* pool) const {
   CrossBlocksOptions options;
   options.question_time_s = question_time_s;
+  options.collect_evidence = false;
   return Attend(frames, std::move(options), pool);
 }
 
@@ -198,6 +199,7 @@ Result<std::unique_ptr<CrossBlocks>> Session::Attend(std::span<const size_t> fra
   std::vector<size_t> layer_cuts = std::move(options.form.layer_cuts);
   options.form = plan_.form;
   if (!layer_cuts.empty()) options.form.layer_cuts = std::move(layer_cuts);
+  options.device = parts_.cross;
   if (view.tokens >= kMirrorTokens) {
     options.mirrors = parts_.mirrors;
     if (!parts_.name.empty()) {

@@ -62,6 +62,8 @@ class Session {
     ThreadPool* pool = nullptr;  // used while loading; may be null
     // Where latents are attended to if they are many; null: on the processor.
     std::shared_ptr<MirrorShelf> mirrors;
+    // The cross blocks for few latents on the text decoder's device; null: on the processor.
+    std::shared_ptr<const GpuCrossBlocks> cross;
     // What the session's rows depend on, so that mirrors are kept between sessions of one name; empty: for this one
     // alone.
     std::string name;
@@ -89,8 +91,8 @@ class Session {
   std::vector<size_t> FramesIn(const TimeSpan& span) const;
   // The `count` frames nearest to a time, in order; those of every video.
   std::vector<size_t> FramesNear(double time_s, size_t count) const;
-  // A hook that attends to these frames (ascending indices), with the question's time. The session must outlive it.
-  // On demand it reads their rows from the index: kDamaged names its file.
+  // A hook that attends to these frames (ascending indices), with the question's time; it collects no evidence. The
+  // session must outlive it. On demand it reads their rows from the index: kDamaged names its file.
   Result<std::unique_ptr<CrossBlocks>> Attend(std::span<const size_t> frames, double question_time_s,
                                               ThreadPool* pool) const;
   // The same with more to choose. Of options.form the layers' cuts count alone; the rest is the session's.

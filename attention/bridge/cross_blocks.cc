@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "attention/bridge/cross_device.h"
 #include "attention/kernels/cross_attn_ref.h"
 #include "attention/kernels/cuda/mla_mirror.h"
 #include "core/base/log.h"
@@ -44,6 +45,8 @@ struct CrossBlocks::Impl {
   std::vector<double> evidence;       // [frames]: sums over layers and rows
   double rows_seen = 0.0;             // rows x layers that were summed
   std::shared_ptr<MlaMirror> mirror;  // of the view, where a device attends to it
+  GpuLatents latents;                 // of the view on the decoder's device; no tokens: the blocks act here
+  std::vector<float> cosines, sines;  // of the question's time, for that device
   std::vector<CrossAttnRun> runs;     // of the vectors named by run_keys and run_values
   size_t run_keys = SIZE_MAX, run_values = SIZE_MAX;
   // Scratch of one call, kept because decoding calls once a layer and token.
@@ -51,6 +54,8 @@ struct CrossBlocks::Impl {
   std::vector<float> group_q, group_time, group_sink, group_out;
 
   Status MakeMirror();
+  Status MoveToDevice();
+  bool OnDevice() const { return latents.tokens > 0 || (mirror != nullptr && !cosines.empty()); }
   Status Attend(size_t layer, size_t rows);
   Status AttendAbsorbed(size_t layer, size_t rows);
   Status AttendProjected(size_t layer, size_t rows);
@@ -91,6 +96,26 @@ Status CrossBlocks::Impl::MakeMirror() {
     return made;
   };
   LV_ASSIGN_OR_RETURN(mirror, options.mirrors->Get(options.mirror_key, make));
+  return Status::Ok();
+}
+
+// Lets the device's blocks act, where they take what is attended to: a mirror, or few latents, which are copied.
+Status CrossBlocks::Impl::MoveToDevice() {
+  const bool few = !options.reference && options.form.mode == CacheMode::kMla && !options.collect_evidence &&
+                   view.tokens <= GpuCrossBlocks::kMostTokens;
+  if (mirror == nullptr && !few) return Status::Ok();
+  if (mirror == nullptr) {
+    LV_ASSIGN_OR_RETURN(latents, CopyView(*options.device, view, weights->config.d_c));
+  } else if (options.collect_evidence) {
+    LV_RETURN_IF_ERROR(mirror->ResetMass());
+  }
+  // The turn of (1, 0).
+  const size_t half = weights->config.d_r / 2;
+  std::vector<float> turned(2 * half, 0.0f);
+  std::fill_n(turned.begin(), half, 1.0f);
+  weights->rope.Apply(options.question_time_s, turned.data(), 1, turned.size());
+  cosines.assign(turned.begin(), turned.begin() + static_cast<std::ptrdiff_t>(half));
+  sines.assign(turned.begin() + static_cast<std::ptrdiff_t>(half), turned.end());
   return Status::Ok();
 }
 
@@ -266,6 +291,11 @@ Result<std::unique_ptr<CrossBlocks>> CrossBlocks::Make(std::shared_ptr<const Bri
       LogInfo("attention stays with the processor: " + status.message());
     }
   }
+  if (options.device != nullptr && impl->view.tokens > 0) {
+    if (const Status status = impl->MoveToDevice(); !status.ok()) {
+      LogInfo("the cross blocks stay with the processor: " + status.message());
+    }
+  }
   return std::unique_ptr<CrossBlocks>(new CrossBlocks(std::move(impl)));
 }
 
@@ -275,18 +305,44 @@ bool CrossBlocks::ActsBefore(int layer) const {
          std::any_of(cross.begin(), cross.end(), [&](const CrossLayerWeights& w) { return w.layer == layer; });
 }
 
+Result<int> CrossBlocks::BlockBefore(int layer, size_t rows, size_t width) const {
+  const std::vector<CrossLayerWeights>& cross = impl_->weights->cross;
+  if (impl_->view.tokens == 0 || rows == 0) return -1;
+  const auto found =
+      std::find_if(cross.begin(), cross.end(), [&](const CrossLayerWeights& w) { return w.layer == layer; });
+  if (found == cross.end()) return -1;
+  if (width != impl_->weights->config.width) {
+    return InvalidArgument("the bridge was made for hidden states of " + std::to_string(impl_->weights->config.width) +
+                           " numbers, the text decoder has " + std::to_string(width));
+  }
+  return static_cast<int>(found - cross.begin());
+}
+
+bool CrossBlocks::OnDevice() const { return impl_->OnDevice(); }
+
+Status CrossBlocks::BeforeLayerOn(GpuNet* net, int layer, float* h, size_t rows, size_t width) {
+  LV_ASSIGN_OR_RETURN(const int block, BlockBefore(layer, rows, width));
+  if (block < 0) return Status::Ok();
+  const auto index = static_cast<size_t>(block);
+  Impl& s = *impl_;
+  CrossTokens tokens;
+  if (s.mirror == nullptr) {
+    tokens.few = &s.latents;
+  } else {
+    tokens.many = s.mirror.get();
+    if (s.options.collect_evidence) tokens.mass_factor = static_cast<float>(rows);
+    s.rows_seen += static_cast<double>(rows);
+  }
+  return s.options.device->Add(net, index, tokens, {s.cosines, s.sines, s.CutOf(index)}, h, rows);
+}
+
 Status CrossBlocks::BeforeLayer(int layer, float* h, size_t rows, size_t width) {
   Impl& s = *impl_;
   const BridgeConfig& c = s.weights->config;
-  if (s.view.tokens == 0 || rows == 0) return Status::Ok();
-  const auto found = std::find_if(s.weights->cross.begin(), s.weights->cross.end(),
-                                  [&](const CrossLayerWeights& w) { return w.layer == layer; });
-  if (found == s.weights->cross.end()) return Status::Ok();
-  if (width != c.width) {
-    return InvalidArgument("the bridge was made for hidden states of " + std::to_string(c.width) +
-                           " numbers, the text decoder has " + std::to_string(width));
-  }
-  const size_t index = static_cast<size_t>(found - s.weights->cross.begin());
+  LV_ASSIGN_OR_RETURN(const int block, BlockBefore(layer, rows, width));
+  if (block < 0) return Status::Ok();
+  const auto index = static_cast<size_t>(block);
+  const CrossLayerWeights* found = &s.weights->cross[index];
 
   s.x.resize(rows * width);
   RmsNorm(h, width, found->norm_weight.data(), kNormEpsilon, rows, width, s.x.data(), width);
@@ -308,7 +364,13 @@ const CacheView& CrossBlocks::view() const { return impl_->view; }
 std::vector<double> CrossBlocks::Evidence() const {
   std::vector<double> shares(impl_->evidence.size(), 0.0);
   if (impl_->rows_seen == 0.0) return shares;
-  for (size_t i = 0; i < shares.size(); ++i) shares[i] = impl_->evidence[i] / impl_->rows_seen;
+  std::vector<double> sums = impl_->evidence;
+  if (impl_->OnDevice() && impl_->options.collect_evidence) {
+    const Result<std::vector<float>> mass = impl_->mirror->Mass();
+    if (!mass.ok()) LogWarning("the device's part of the evidence is lost: " + mass.status().message());
+    for (size_t i = 0; mass.ok() && i < sums.size(); ++i) sums[i] += static_cast<double>((*mass)[i]);
+  }
+  for (size_t i = 0; i < shares.size(); ++i) shares[i] = sums[i] / impl_->rows_seen;
   return shares;
 }
 
@@ -320,6 +382,11 @@ double CrossBlocks::SinkShare() const {
 
 void CrossBlocks::ResetEvidence() {
   std::fill(impl_->evidence.begin(), impl_->evidence.end(), 0.0);
+  if (impl_->OnDevice() && impl_->options.collect_evidence) {
+    if (const Status status = impl_->mirror->ResetMass(); !status.ok()) {
+      LogWarning("the device's part of the evidence is not forgotten: " + status.message());
+    }
+  }
   impl_->rows_seen = 0.0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "attention/bridge/bridge_weights.h"
 #include "attention/bridge/cache_form.h"
+#include "attention/bridge/gpu_cross_blocks.h"
 #include "attention/decoder/layer_hook.h"
 #include "attention/kernels/cross_attn.h"
 #include "attention/kernels/cuda/mirror_shelf.h"
@@ -31,6 +32,10 @@ struct CrossBlocksOptions {
   // view's latents, see MirrorShelf.
   std::shared_ptr<MirrorShelf> mirrors;
   std::string mirror_key;
+  // These blocks on the device of the text decoder that they are to act in, which then leaves its rows there; null: the
+  // processor's. They are for latents that all layers share: in any store but without evidence where they are few (up
+  // to kMostTokens), else where a mirror holds them. Whatever else is asked for stays with the processor.
+  std::shared_ptr<const GpuCrossBlocks> device;
   double question_time_s = 0.0;  // t_q: the time that the question names, 0 where it names none
   bool collect_evidence = true;  // costs a few per cent of the sweep
 };
@@ -51,6 +56,10 @@ class CrossBlocks : public LayerHook {
   // acts.
   Status BeforeLayer(int layer, float* h, size_t rows, size_t width) override;
 
+  // Where CrossBlocksOptions::device takes what is attended to, the same there.
+  bool OnDevice() const override;
+  Status BeforeLayerOn(GpuNet* net, int layer, float* h, size_t rows, size_t width) override;
+
   // The view attended to; frames in the order of evidence().
   const CacheView& view() const;
 
@@ -64,6 +73,9 @@ class CrossBlocks : public LayerHook {
 
  private:
   struct Impl;
+  // The block before `layer`: its number, -1 where there is none. kInvalidArgument for a width that is not the
+  // bridge's.
+  Result<int> BlockBefore(int layer, size_t rows, size_t width) const;
   explicit CrossBlocks(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "attention/bridge/retrieval.h"
+#include "core/base/log.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sdpa.h"
 
@@ -47,6 +50,39 @@ void FeedForward(const EncoderLayerWeights& layer, size_t tokens, size_t width, 
   Add(y, tokens * width, x);
 }
 
+FrameEncoderFloats::Matrix FloatsOf(const Linear& linear) {
+  FrameEncoderFloats::Matrix matrix;
+  matrix.weight.resize(linear.out() * linear.in());
+  for (size_t row = 0; row < linear.out(); ++row) linear.CopyRow(row, matrix.weight.data() + row * linear.in());
+  matrix.bias = linear.bias();
+  return matrix;
+}
+
+FrameEncoderFloats FloatsOf(const BridgeWeights& w) {
+  FrameEncoderFloats floats;
+  floats.in_norm = {w.in_norm_weight, w.in_norm_bias};
+  floats.out_norm = {w.out_norm_weight, w.out_norm_bias};
+  floats.in = FloatsOf(w.in);
+  floats.position = w.position;
+  for (const EncoderLayerWeights& layer : w.encoder) {
+    floats.layers.push_back({{layer.norm1_weight, layer.norm1_bias},
+                             {layer.norm2_weight, layer.norm2_bias},
+                             FloatsOf(layer.qkv),
+                             FloatsOf(layer.proj),
+                             FloatsOf(layer.fc1),
+                             FloatsOf(layer.fc2)});
+  }
+  floats.down = FloatsOf(w.compressor.down());
+  floats.time_key = FloatsOf(w.compressor.time_key());
+  floats.latent_norm = w.compressor.norm();
+  if (w.frame_head) {
+    floats.frame_fc1 = FloatsOf(w.frame_head->fc1);
+    floats.frame_fc2 = FloatsOf(w.frame_head->fc2);
+    floats.frame_place = w.frame_place;
+  }
+  return floats;
+}
+
 }  // namespace
 
 void PoolVitTokens(const float* vit, size_t grid, size_t pool, size_t width, float* out) {
@@ -65,7 +101,65 @@ void PoolVitTokens(const float* vit, size_t grid, size_t pool, size_t width, flo
   }
 }
 
-FrameEncoder::FrameEncoder(std::shared_ptr<const BridgeWeights> weights) : weights_(std::move(weights)) {}
+FrameEncoder::FrameEncoder(std::shared_ptr<const BridgeWeights> weights, std::shared_ptr<GpuNet> device)
+    : weights_(std::move(weights)) {
+  if (device == nullptr) return;
+  const std::string name = device->Name();
+  auto gpu = GpuFrameEncoder::Make(std::move(device), weights_->config, FloatsOf(*weights_));
+  if (gpu.ok()) {
+    LogDebug("frames are encoded on " + name);
+    gpu_ = std::move(gpu).value();
+  } else {
+    LogInfo("the frame encoder stays with the processor: " + gpu.status().message());
+  }
+}
+
+bool FrameEncoder::on_device() const {
+  const std::scoped_lock lock(gpu_mutex_);
+  return gpu_ != nullptr;
+}
+
+Result<GpuBuffer> FrameEncoder::Room(size_t numbers) const {
+  const std::scoped_lock lock(gpu_mutex_);
+  if (gpu_ == nullptr) return Unsupported("the processor encodes frames");
+  return gpu_->Room(numbers);
+}
+
+std::vector<EncodedFrame> FrameEncoder::FromDevice(std::span<const FrameInput> frames, const GpuFrames& made) const {
+  const BridgeConfig& c = weights_->config;
+  std::vector<EncodedFrame> encoded(frames.size());
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const auto take = [&](const std::vector<float>& from) {
+      const size_t numbers = from.size() / frames.size();
+      const auto first = from.begin() + static_cast<std::ptrdiff_t>(i * numbers);
+      return std::vector<float>(first, first + static_cast<std::ptrdiff_t>(numbers));
+    };
+    encoded[i] = {take(made.latents), take(made.keys), take(made.retrieval)};
+    weights_->rope.Apply(frames[i].time_s, encoded[i].keys.data(), c.tokens_per_frame(), c.d_r);
+    if (c.retrieval) NormaliseVectors(encoded[i].retrieval.data(), c.retrieval->parts(), c.retrieval->width);
+  }
+  return encoded;
+}
+
+Result<std::vector<EncodedFrame>> FrameEncoder::Encode(std::span<const FrameInput> frames, ThreadPool* pool) const {
+  if (frames.empty()) return std::vector<EncodedFrame>();
+  {
+    const std::scoped_lock lock(gpu_mutex_);
+    if (gpu_ != nullptr) {
+      const Result<GpuFrames> made = gpu_->Encode(frames);
+      if (made.ok()) return FromDevice(frames, *made);
+      LogWarning("the frame encoder goes on on the processor: " + made.status().message());
+      gpu_ = nullptr;
+    }
+  }
+  if (std::any_of(frames.begin(), frames.end(), [](const FrameInput& f) { return f.on_device; })) {
+    return Unsupported("the processor cannot read a ViT's tokens in a GPU's memory");
+  }
+  std::vector<EncodedFrame> encoded;
+  encoded.reserve(frames.size());
+  for (const FrameInput& frame : frames) encoded.push_back(Encode(frame.vit, frame.time_s, pool));
+  return encoded;
+}
 
 void FrameEncoder::FrameTokens(const float* vit, float* x, ThreadPool* pool) const {
   const BridgeWeights& w = *weights_;

@@ -13,16 +13,16 @@ namespace {
 
 constexpr float kTextNormEpsilon = 1e-6f;  // keeps a hidden state of zeros from dividing by zero
 
-// Divides each row of [rows, width] by its length, as torch.nn.functional.normalize.
-void Normalise(float* rows, size_t count, size_t width) {
+}  // namespace
+
+// As torch.nn.functional.normalize.
+void NormaliseVectors(float* rows, size_t count, size_t width) {
   for (size_t i = 0; i < count; ++i) {
     float* row = rows + i * width;
     const float length = std::max(std::sqrt(Dot(row, row, width)), 1e-12f);
     for (size_t j = 0; j < width; ++j) row[j] /= length;
   }
 }
-
-}  // namespace
 
 std::vector<float> FrameVectors(const BridgeWeights& weights, const float* vit, ThreadPool* pool) {
   if (!weights.config.retrieval) return {};
@@ -38,7 +38,7 @@ std::vector<float> FrameVectors(const BridgeWeights& weights, const float* vit, 
   Add(weights.frame_place.data(), parts * r.hidden, hidden.data());
   Gelu(hidden.data(), hidden.size(), hidden.data());
   weights.frame_head->fc2.Forward(hidden.data(), r.hidden, parts, out.data(), r.width, pool);
-  Normalise(out.data(), parts, r.width);
+  NormaliseVectors(out.data(), parts, r.width);
   return out;
 }
 
@@ -67,7 +67,7 @@ Result<WordVectors> ReadWords(const BridgeWeights& weights, const float* embedde
     sum += words.shares.back();
   }
   for (float& share : words.shares) share /= sum;
-  Normalise(words.vectors.data(), rows, r.width);
+  NormaliseVectors(words.vectors.data(), rows, r.width);
   return words;
 }
 

@@ -25,6 +25,9 @@ struct WordVectors {
 // pictures less well. Empty where the bridge has no retrieval heads.
 std::vector<float> FrameVectors(const BridgeWeights& weights, const float* vit, ThreadPool* pool);
 
+// Divides each row of [count, width] by its length, as FrameVectors does last.
+void NormaliseVectors(float* rows, size_t count, size_t width);
+
 // embedded, hidden [rows, width]: the states that enter the decoder's layer 0 and layer config.retrieval->layer, of the
 // question's own tokens. Each is divided by its root mean square. kUnsupported without heads; kInvalidArgument for no
 // rows or another width.

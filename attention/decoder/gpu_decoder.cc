@@ -245,32 +245,39 @@ Status GpuDecoder::ReadChunk(Reading* reading, size_t first, size_t rows) {
   };
   for (size_t layer = goes_on ? call.from_layer : 0; layer < reading->end_layer;) {
     if (call.stop.stop_requested()) return Cancelled();
-    if (stops_at(layer)) LV_RETURN_IF_ERROR(VisitHost(reading, layer, hook_row, rows));
+    if (stops_at(layer)) LV_RETURN_IF_ERROR(Visit(reading, layer, hook_row, rows));
     size_t next = layer + 1;
     while (next < reading->end_layer && !stops_at(next)) ++next;
     LV_RETURN_IF_ERROR(RunLayers(layer, next, rows, call.branches));
     layer = next;
   }
   if (call.capture_layer == static_cast<int>(reading->end_layer)) {
-    LV_RETURN_IF_ERROR(VisitHost(reading, reading->end_layer, rows, rows));
+    LV_RETURN_IF_ERROR(Visit(reading, reading->end_layer, rows, rows));
   }
   if (call.branches == 1) reading->cache->length_ += rows;
   return Status::Ok();
 }
 
-Status GpuDecoder::VisitHost(Reading* reading, size_t layer, size_t hook_row, size_t rows) {
+Status GpuDecoder::Visit(Reading* reading, size_t layer, size_t hook_row, size_t rows) {
   const ForwardCall& call = reading->call;
   const size_t width = config_.width;
-  const bool captures = call.capture_layer == static_cast<int>(layer);
-  const size_t first = captures ? 0 : hook_row;
-  float* states = hidden_pinned_.As<float>() + first * width;
-  LV_RETURN_IF_ERROR(
-      net_->Download(states, hidden_.As<float>() + first * width, (rows - first) * width * sizeof(float)));
-  LV_RETURN_IF_ERROR(net_->Finish());
-  if (captures) {
-    reading->result.captured.insert(reading->result.captured.end(), states, states + (rows - first) * width);
+  const bool captures = call.capture_layer == static_cast<int>(layer), hooks = call.hook != nullptr && hook_row < rows;
+  const bool stays = hooks && call.hook->OnDevice();
+  if (captures || !stays) {
+    const size_t first = captures ? 0 : hook_row;
+    float* states = hidden_pinned_.As<float>() + first * width;
+    LV_RETURN_IF_ERROR(
+        net_->Download(states, hidden_.As<float>() + first * width, (rows - first) * width * sizeof(float)));
+    LV_RETURN_IF_ERROR(net_->Finish());
+    if (captures) {
+      reading->result.captured.insert(reading->result.captured.end(), states, states + (rows - first) * width);
+    }
   }
-  if (call.hook == nullptr || hook_row == rows) return Status::Ok();
+  if (!hooks) return Status::Ok();
+  if (stays) {
+    return call.hook->BeforeLayerOn(net_, static_cast<int>(layer), hidden_.As<float>() + hook_row * width,
+                                    rows - hook_row, width);
+  }
   float* hooked = hidden_pinned_.As<float>() + hook_row * width;
   LV_RETURN_IF_ERROR(call.hook->BeforeLayer(static_cast<int>(layer), hooked, rows - hook_row, width));
   return net_->Upload(hidden_.As<float>() + hook_row * width, hooked, (rows - hook_row) * width * sizeof(float));

@@ -83,8 +83,8 @@ class GpuDecoder {
   Status Reserve(KvCache* cache, size_t length);
   // `rows` tokens from call.tokens[first]; leaves their last states in hidden_.
   Status ReadChunk(Reading* reading, size_t first, size_t rows);
-  // What the processor does before `layer`: captures, the hook.
-  Status VisitHost(Reading* reading, size_t layer, size_t hook_row, size_t rows);
+  // What is done before `layer` beside it: captures, the hook; on the processor where the hook does not stay.
+  Status Visit(Reading* reading, size_t layer, size_t hook_row, size_t rows);
   // Layers [first, last), replayed where one row is read. `branches` as in ForwardCall.
   Status RunLayers(size_t first, size_t last, size_t rows, size_t branches);
   Status LaunchLayers(size_t first, size_t last, size_t rows, size_t branches);

@@ -90,6 +90,8 @@ class TextDecoder {
   const TextDecoderConfig& config() const { return config_; }
   // Bytes of weights in memory.
   size_t weight_bytes() const;
+  // Whether its layers run on a device: hooks may then act there.
+  bool on_device() const { return gpu_ != nullptr; }
 
   // Reads call.tokens and appends them to `cache` (not where they branch). After a failure the cache holds what it held
   // before. kOutOfRange where the conversation would grow beyond config().context; kInvalidArgument for a token outside

@@ -43,6 +43,11 @@ class Compressor {
   size_t d_r() const { return rope_.d_r(); }
   size_t bytes() const;
 
+  // The weights, for a device.
+  const Linear& down() const { return down_; }
+  const Linear& time_key() const { return time_key_; }
+  const std::vector<float>& norm() const { return norm_; }
+
   // The tokens x [tokens, d_v] of one frame at `t_s` -> latents [tokens, d_c] (normed over all d_c: a cut takes the
   // first numbers of them) and keys [tokens, d_r]. Dense, row-major.
   void Compress(const float* x, size_t tokens, double t_s, float* latents, float* keys, ThreadPool* pool) const;

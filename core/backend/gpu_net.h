@@ -41,6 +41,11 @@ class GpuNet : public GpuStream {
   // Turns queries and keys by their positions, and puts keys and values with the conversation's.
   virtual Status TextRope(const GpuTextAttention& call) = 0;
   virtual Status TextAttention(const GpuTextAttention& call) = 0;
+  virtual Status Pool(const GpuPool& call) = 0;
+  virtual Status Gelu(const GpuGelu& call) = 0;
+  virtual Status LatentAttention(const GpuLatentAttention& call) = 0;
+  virtual Status PartQueries(const GpuPartQueries& call) = 0;
+  virtual Status Narrow(const GpuNarrow& call) = 0;
   virtual Status SiluMul(const GpuSiluMul& call) = 0;
   virtual Status Sample(const GpuSample& call) = 0;
   virtual Status StretchPicture(const GpuStretch& call) = 0;

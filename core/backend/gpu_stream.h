@@ -42,6 +42,11 @@ class GpuStream {
   virtual Result<std::unique_ptr<GpuRecording>> Record(const std::function<Status()>& launches) = 0;
   virtual Status Replay(const GpuRecording& recording) = 0;
 
+  // A place behind everything that was asked for so far; it is the stream's own, and moved by the next Mark.
+  virtual Result<const void*> Mark() = 0;
+  // Work asked for from now on begins when another stream of the same device has come to the place that its Mark gave.
+  virtual Status Await(const void* mark) = 0;
+
   // Waits for everything.
   virtual Status Finish() = 0;
 };

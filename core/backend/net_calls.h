@@ -99,6 +99,62 @@ struct GpuTextAttention {
   float scale = 1.0f;
 };
 
+// Means over squares of a picture's patches.
+struct GpuPool {
+  const float* tokens = nullptr;  // [pictures, 1 + grid grid, width]: a class token, then patches row by row
+  void* out = nullptr;  // [pictures, 1 + pool pool (+ 1), width], fp32 where out_float, else bf16: the class token, the
+                        // means of (grid / pool)^2 patches row by row and, where `whole`, that of all patches
+  uint32_t pictures = 0, grid = 0, pool = 0, width = 0;  // pool divides grid
+  bool whole = false;
+  bool out_float = false;
+
+  constexpr uint32_t rows() const { return 1 + pool * pool + (whole ? 1 : 0); }
+};
+
+// y = x (1 + erf(x / sqrt(2))) / 2.
+struct GpuGelu {
+  const float* x = nullptr;  // [count]
+  uint16_t* y = nullptr;     // [count] bf16
+  uint32_t count = 0;
+};
+
+// A cross block's attention to few latents, which are keys and values at once. Queries are absorbed; their time parts
+// are turned here, by the question's time.
+struct GpuLatentAttention {
+  static constexpr uint32_t kMostPairs = 64;
+
+  const float* q = nullptr;        // [rows, heads d_c + heads d_r]: the heads' content parts, then their time parts
+  const float* latents = nullptr;  // [tokens, d_c]
+  const float* keys = nullptr;     // [tokens, d_r], turned
+  const float* sink = nullptr;     // [heads]: the score of one more key, whose value is zero
+  uint16_t* out = nullptr;         // [rows, heads, d_c] bf16: zeros from `cut` on
+  uint32_t rows = 0, heads = 0;
+  uint32_t tokens = 0;         // 1 to 4,096
+  uint32_t d_c = 0, cut = 0;   // up to 256; numbers of a latent that count, up to d_c
+  uint32_t d_r = 0;            // even, up to 2 kMostPairs
+  float scale = 1.0f;          // of the scores
+  float cos[kMostPairs] = {};  // [d_r / 2]: pair j is numbers j and j + d_r / 2 of a time part
+  float sin[kMostPairs] = {};
+};
+
+// The queries of a cross block, as GpuLatentAttention has them, laid out for a kernel that takes content and time parts
+// apart (attention/kernels/cuda).
+struct GpuPartQueries {
+  const float* q = nullptr;  // [rows, heads d_c + heads d_r]
+  float* content = nullptr;  // [rows heads, cut]
+  float* time = nullptr;     // [rows heads, time_stride], turned; zeros from d_r on
+  uint32_t rows = 0, heads = 0, d_c = 0, cut = 0, d_r = 0, time_stride = 0;
+  float cos[GpuLatentAttention::kMostPairs] = {};
+  float sin[GpuLatentAttention::kMostPairs] = {};
+};
+
+// Rows narrowed and padded.
+struct GpuNarrow {
+  const float* x = nullptr;  // [rows, width]
+  uint16_t* y = nullptr;     // [rows, stride] bf16: zeros from `width` on
+  uint32_t rows = 0, width = 0, stride = 0;
+};
+
 // y = gate / (1 + exp(-gate)) * up (SwiGLU).
 struct GpuSiluMul {
   const float* gate_up = nullptr;  // [rows, 2 width]: gates, then what they multiply

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -20,121 +19,12 @@
 #include "core/base/arena.h"
 #include "core/io/weights.h"
 #include "core/tensor/dtype.h"
-#include "tests/attention/emulated_mla.h"
-#include "tests/attention/mla_parity.h"
+#include "tests/attention/bridge_fixture.h"
 #include "tests/support/compare.h"
 #include "tests/support/temp_folder.h"
 
 namespace longview {
 namespace {
-
-namespace fs = std::filesystem;
-
-const fs::path kFolder = fs::path(LV_TEST_SOURCE_DIR) / "tests/golden/bridge";
-constexpr double kTimes[] = {0.0, 4321.5};
-constexpr double kQuestionTime = 4300.25;
-constexpr size_t kTokens = 17, kRows = 5, kWidth = 72, kVitWidth = 96;
-
-class BridgeTest : public testing::Test {
- protected:
-  void SetUp() override {
-    auto weights = LoadBridge(kFolder, WeightStore::kF32);
-    ASSERT_TRUE(weights.ok()) << weights.status().message();
-    weights_ = *weights;
-    auto expected = WeightFile::Open(kFolder / "expected.safetensors");
-    ASSERT_TRUE(expected.ok()) << expected.status().message();
-    expected_ = *expected;
-  }
-
-  std::vector<float> Expected(const std::string& name) const {
-    return expected_->tensors().at(name).CopyToFloat().value();
-  }
-
-  // The two golden frames, encoded here, in a cache of that form. Their latents are what an index keeps: bf16.
-  CacheView Cached(const CacheForm& form) {
-    auto builder = CacheBuilder::Make(weights_, form);
-    EXPECT_TRUE(builder.ok()) << builder.status().message();
-    auto cache = FrameCache::Make(builder->shape(), &arena_);
-    EXPECT_TRUE(cache.ok());
-    const size_t per_token = CacheBytesPerToken(form.mode, form.store, FormShape(weights_->config, form));
-    cache->ExpectBytes(2 * kTokens * per_token);
-    const FrameEncoder encoder(weights_);
-    const std::vector<float> vit = Expected("vit");
-    for (size_t i = 0; i < 2; ++i) {
-      std::vector<float> x(kTokens * 48);
-      encoder.FrameTokens(vit.data() + i * 257 * kVitWidth, x.data(), nullptr);
-      const EncodedFrame encoded = encoder.Encode(vit.data() + i * 257 * kVitWidth, kTimes[i], nullptr);
-      std::vector<uint16_t> latents(encoded.latents.size()), keys(encoded.keys.size());
-      std::transform(encoded.latents.begin(), encoded.latents.end(), latents.begin(), FloatToBF16);
-      std::transform(encoded.keys.begin(), encoded.keys.end(), keys.begin(), FloatToBF16);
-      IndexedFrame frame{kTimes[i], kTimes[i] + 1, kTokens, latents.data(), 64, keys.data()};
-      if (form.mode == CacheMode::kStates) frame.states = x.data();
-      EXPECT_TRUE(builder->Append(frame, &*cache, nullptr).ok());
-    }
-    // Predicted and allocated bytes agree.
-    const double predicted = static_cast<double>(2 * kTokens * per_token);
-    EXPECT_NEAR(static_cast<double>(cache->bytes()), predicted, 0.01 * predicted) << CacheModeName(form.mode);
-    caches_.push_back(std::move(*cache));
-    return caches_.back().View();
-  }
-
-  // The same latents in float, as the golden numbers have them.
-  CacheView CachedExactly(size_t d_c) {
-    auto cache = FrameCache::Make({{d_c}, 16, CacheStore::kF32}, &arena_);
-    EXPECT_TRUE(cache.ok());
-    const FrameEncoder encoder(weights_);
-    const std::vector<float> vit = Expected("vit");
-    for (size_t i = 0; i < 2; ++i) {
-      const EncodedFrame frame = encoder.Encode(vit.data() + i * 257 * kVitWidth, kTimes[i], nullptr);
-      FrameRows rows;
-      rows.time_s = kTimes[i];
-      rows.end_s = kTimes[i] + 1;
-      rows.tokens = kTokens;
-      rows.vectors = frame.latents.data();
-      rows.stride = 64;
-      rows.keys = frame.keys.data();
-      EXPECT_TRUE(cache->Append(rows).ok());
-    }
-    caches_.push_back(std::move(*cache));
-    return caches_.back().View();
-  }
-
-  // Everything that a form does, on the golden hidden states.
-  std::vector<float> ThroughForm(const CacheForm& form, bool reference = false) {
-    CrossBlocksOptions options;
-    options.form = form;
-    options.reference = reference;
-    ThreadPool pool(2);
-    const auto blocks = Blocks(Cached(form), options, &pool);
-    std::vector<float> h = Through(blocks.get());
-    shares_ = blocks->Evidence();
-    return h;
-  }
-
-  std::unique_ptr<CrossBlocks> Blocks(CacheView view, CrossBlocksOptions options = {}, ThreadPool* pool = nullptr) {
-    options.question_time_s = kQuestionTime;
-    auto blocks = CrossBlocks::Make(weights_, std::move(view), options, pool);
-    EXPECT_TRUE(blocks.ok()) << blocks.status().message();
-    return std::move(*blocks);
-  }
-
-  // The golden hidden states, taken through four decoder layers' hooks.
-  std::vector<float> Through(CrossBlocks* blocks) const {
-    std::vector<float> h = Expected("hidden");
-    for (int layer = 0; layer < 4; ++layer) {
-      const std::vector<float> before = h;
-      EXPECT_TRUE(blocks->BeforeLayer(layer, h.data(), kRows, kWidth).ok());
-      EXPECT_EQ(h == before, layer % 2 == 0) << "blocks stand before layers 1 and 3 alone: " << layer;
-    }
-    return h;
-  }
-
-  std::shared_ptr<const BridgeWeights> weights_;
-  std::shared_ptr<const WeightFile> expected_;
-  Arena arena_;
-  std::deque<FrameCache> caches_;
-  std::vector<double> shares_;  // of the last ThroughForm
-};
 
 TEST_F(BridgeTest, ReadsItsConfig) {
   const BridgeConfig& c = weights_->config;
@@ -258,28 +148,6 @@ TEST_F(BridgeTest, CrossBlocksAsInTraining) {
       EXPECT_NEAR(blocks->SinkShare(), 1.0 - evidence[0] - evidence[1], 2e-4);
       blocks->ResetEvidence();
       EXPECT_EQ(blocks->Evidence(), std::vector<double>(2, 0.0));
-    }
-  }
-}
-
-TEST_F(BridgeTest, ADeviceGivesTheProcessorsAnswer) {
-  for (const CacheStore store : {CacheStore::kBF16, CacheStore::kI8, CacheStore::kF32}) {
-    for (const size_t cut : {size_t{32}, size_t{64}}) {
-      CrossBlocksOptions options;
-      options.form = {CacheMode::kMla, store, cut};
-      const CacheView view = Cached(options.form);
-      const auto processor = Blocks(view, options);
-      const auto backend = std::make_shared<test::EmulatedMla>(test::TestLimits());
-      options.mirrors = std::make_shared<MirrorShelf>(
-          [backend]() -> Result<std::shared_ptr<MlaBackend>> { return std::shared_ptr<MlaBackend>(backend); });
-      const auto device = Blocks(view, options);
-      const std::vector<float> expected = Through(processor.get());
-      const Difference d = Compare(Through(device.get()), expected);
-      EXPECT_GE(d.cosine, 0.9999) << CacheStoreName(store) << cut;
-      for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(device->Evidence()[i], processor->Evidence()[i], 5e-3);
-      // It holds bf16 and int8; the rest is the processor's, to the bit.
-      EXPECT_EQ(backend->sweeps, store == CacheStore::kF32 ? 0u : 2u);
-      EXPECT_EQ(d.max_error == 0.0, store == CacheStore::kF32);
     }
   }
 }

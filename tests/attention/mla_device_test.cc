@@ -223,6 +223,51 @@ TEST_F(MlaDevice, SharesOfManyQueriesAreAddedBatchByBatch) {
   ExpectClose(p.out, expected, 1e-5, "without shares");
 }
 
+TEST_F(MlaDevice, QueriesMayLieOnTheDevice) {
+  Problem p = MlaProblem(CacheStore::kBF16, 64, 32, 16, {65, 0, 65, 300});
+  p.with_sink = true;
+  p.Make(17);
+  MlaMirrorOptions options;
+  options.share_bytes = 1;  // 64 queries at a time
+  const auto mirror = MirrorOf(p, backend_, options);
+  ASSERT_NE(mirror, nullptr);
+  p.Into(&p.out, &p.lse, &p.mass);
+  ASSERT_TRUE(mirror->Attend(p.params).ok());
+  // The work of another stream, and its memory.
+  const auto stream = MakeTestBackend(TestLimits());
+  const size_t content = p.q_c.size(), time = p.q_r.size(), queries = p.queries();
+  const size_t bytes = (content + time + queries) * sizeof(float);
+  auto device = GpuBuffer::Make(stream, GpuStream::Memory::kDevice, bytes + content * sizeof(float));
+  auto pinned = GpuBuffer::Make(stream, GpuStream::Memory::kPinned, bytes);
+  ASSERT_TRUE(device.ok() && pinned.ok());
+  std::copy(p.q_c.begin(), p.q_c.end(), pinned->As<float>());
+  std::copy(p.q_r.begin(), p.q_r.end(), pinned->As<float>() + content);
+  std::copy(p.sink.begin(), p.sink.end(), pinned->As<float>() + content + time);
+  ASSERT_TRUE(stream->Upload(device->As<float>(), pinned->As<float>(), bytes).ok());
+  MlaDeviceCall call;
+  call.q_c = device->As<float>();
+  call.q_r = call.q_c + content;
+  call.sink = call.q_r + time;
+  call.queries = queries;
+  call.d_c = p.d_c;
+  call.scale = p.params.scale;
+  call.out = device->As<float>(bytes);
+  call.mass_factor = 3.0f;
+  ASSERT_TRUE(mirror->ResetMass().ok());
+  for (int again = 0; again < 2; ++again) ASSERT_TRUE(mirror->AttendOn(stream.get(), call).ok());
+  ASSERT_TRUE(stream->Download(pinned->As<float>(), call.out, content * sizeof(float)).ok() && stream->Finish().ok());
+  ExpectClose(std::vector<float>(pinned->As<float>(), pinned->As<float>() + content), p.out, 1e-5, "results");
+  const auto mass = mirror->Mass();
+  ASSERT_TRUE(mass.ok()) << mass.status().message();
+  std::vector<float> six = p.mass;
+  for (float& share : six) share *= 6.0f;
+  ExpectClose(*mass, six, 1e-4, "shares");
+  ASSERT_TRUE(mirror->ResetMass().ok());
+  EXPECT_EQ(*mirror->Mass(), std::vector<float>(4, 0.0f));
+  call.d_c = 96;
+  EXPECT_EQ(mirror->AttendOn(stream.get(), call).code(), StatusCode::kUnsupported);
+}
+
 TEST_F(MlaDevice, HugeScoresNeitherOverflowNorLoseTheirOrder) {
   Problem p = MlaProblem(CacheStore::kBF16, 128, 32, 1, {64, 64, 7});
   p.spread = 300.0f;

@@ -190,6 +190,64 @@ TEST_F(TextDevice, TheHookActsOnItsRowsAtItsLayers) {
   EXPECT_EQ(decoder->replays(), 4u);
 }
 
+// AddingHook whose rows stay on the device.
+class AddingThere : public AddingHook {
+ public:
+  AddingThere(const std::shared_ptr<GpuNet>& net, float value, size_t width, std::vector<int> layers)
+      : AddingHook(value, -1, std::move(layers)), width_(width) {
+    // A product of zeros with the value as its bias.
+    zeros_ = GpuBuffer::Make(net, GpuStream::Memory::kDevice, 32 * width * sizeof(float)).value();
+    bias_ = GpuBuffer::Make(net, GpuStream::Memory::kDevice, width * sizeof(float)).value();
+    const GpuBuffer pinned = GpuBuffer::Make(net, GpuStream::Memory::kPinned, width * sizeof(float)).value();
+    std::fill_n(pinned.As<float>(), width, value);
+    EXPECT_TRUE(net->Upload(bias_.As<float>(), pinned.As<float>(), width * sizeof(float)).ok() && net->Finish().ok());
+  }
+  bool OnDevice() const override { return true; }
+  Status BeforeLayerOn(GpuNet* net, int layer, float* h, size_t rows, size_t width) override {
+    if (!ActsBefore(layer)) return Status::Ok();
+    EXPECT_EQ(width, width_);
+    there.emplace_back(layer, rows);
+    GpuGemm add;
+    add.into = GpuGemm::Into::kAdd;
+    add.x = zeros_.As<uint16_t>();
+    add.x_stride = add.in = 8;
+    add.w = zeros_.As<uint16_t>();
+    add.bias = bias_.As<float>();
+    add.y = h;
+    add.y_stride = add.out = width;
+    add.rows = rows;
+    return net->Gemm(add);
+  }
+  std::vector<std::pair<int, size_t>> there;
+
+ private:
+  size_t width_;
+  GpuBuffer zeros_, bias_;
+};
+
+TEST_F(TextDevice, AHookMayKeepItsRowsOnTheDevice) {
+  const auto decoder = Make(TinyDecoder());
+  ASSERT_NE(decoder, nullptr);
+  const std::vector<int32_t> tokens = SomeTokens(20);
+  AddingHook here(0.5f, -1, {0, 2});
+  AddingThere there(net_, 0.5f, 32, {0, 2});
+  KvCache cache_here, cache_there;
+  // A prompt, and then tokens one by one: between two recordings.
+  for (const auto& [first, count] : {std::pair<size_t, size_t>{0, 15}, {15, 1}, {16, 1}, {17, 1}}) {
+    ForwardCall call = AllLogits(std::span(tokens).subspan(first, count));
+    call.hook_from = 12;
+    call.capture_layer = 2;
+    call.hook = &here;
+    const ForwardResult expected = Run(decoder.get(), call, &cache_here);
+    call.hook = &there;
+    const ForwardResult got = Run(decoder.get(), call, &cache_there);
+    EXPECT_LT(Compare(got.logits, expected.logits).max_error, 1e-3) << first;
+    EXPECT_LT(Compare(got.captured, expected.captured).max_error, 1e-3) << first;
+  }
+  EXPECT_EQ(there.there, here.calls);
+  EXPECT_TRUE(there.calls.empty()) << "it was never asked on the processor";
+}
+
 TEST_F(TextDevice, CapturesAndGoesOnFromWhatEnteredALayer) {
   const auto decoder = Make(TinyDecoder());
   ASSERT_NE(decoder, nullptr);

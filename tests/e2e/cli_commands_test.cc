@@ -205,8 +205,8 @@ TEST_F(CliCommands, ModelsAndDoctor) {
     EXPECT_NE(check["value"], "") << check;
     names.insert(check["name"].get<std::string>());
   }
-  for (const char* name :
-       {"machine", "cpu level", "cuda", "device", "ffmpeg", "library", "model vit", "model text", "model bridge"}) {
+  for (const char* name : {"machine", "cpu level", "cuda", "device", "ffmpeg", "decoding", "library", "model vit",
+                           "model text", "model bridge"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
   EXPECT_NE(Run({"doctor"}).out.find("All is well."), std::string::npos);

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "attention/bridge/gpu_cross_blocks.h"
+#include "attention/bridge/gpu_frame_encoder.h"
 #include "attention/decoder/gpu_decoder.h"
 #include "attention/kernels/cuda/cuda_mla.h"
 #include "attention/kernels/cuda/mla_mirror.h"
@@ -145,11 +147,111 @@ Result<double> MedianVitSeconds(size_t pictures) {
   std::vector<float> tokens(pictures * c.tokens() * c.width);
   std::vector<VitPicture> in(pictures);
   for (size_t i = 0; i < pictures; ++i) in[i].pixels = pixels.data() + i * 3 * c.image * c.image;
-  LV_RETURN_IF_ERROR(vit->Encode(in, tokens.data()));
+  LV_RETURN_IF_ERROR(vit->Encode(in, {tokens.data()}));
   std::vector<double> seconds;
   for (int i = 0; i < 7; ++i) {
     LV_ASSIGN_OR_RETURN(const double one, vit->SecondsOf(pictures, 10));
     seconds.push_back(one);
+  }
+  return Median(std::move(seconds));
+}
+
+// The bridge of longview-s, but for what is read from its file.
+BridgeConfig TheBridge() {
+  BridgeConfig c;
+  c.vit_width = 3 * 384;
+  c.retrieval = RetrievalConfig();
+  return c;
+}
+
+// Numbers for a matrix of `count`, cheap to make.
+std::vector<float> SomeNumbers(size_t count) {
+  std::vector<float> numbers(count);
+  uint32_t state = 1;
+  for (float& v : numbers) {
+    state = state * 1664525 + 1013904223;
+    v = static_cast<float>(static_cast<int32_t>(state) >> 8) * 0x1p-28f;
+  }
+  return numbers;
+}
+
+// The frame encoder, from a ViT's tokens on the device to latents, keys and retrieval vectors on the host.
+Result<double> MedianFramesSeconds(size_t frames) {
+  const BridgeConfig c = TheBridge();
+  using Floats = FrameEncoderFloats;
+  const auto matrix = [](size_t out, size_t in) { return Floats::Matrix{SomeNumbers(out * in), SomeNumbers(out)}; };
+  const auto norm = [](size_t width) {
+    return Floats::Norm{std::vector<float>(width, 1.0f), std::vector<float>(width, 0.0f)};
+  };
+  Floats weights;
+  weights.in_norm = norm(c.vit_width);
+  weights.out_norm = norm(c.d_v);
+  weights.in = matrix(c.d_v, c.vit_width);
+  weights.position = SomeNumbers(c.tokens_per_frame() * c.d_v);
+  for (size_t i = 0; i < c.encoder_layers; ++i) {
+    weights.layers.push_back({norm(c.d_v), norm(c.d_v), matrix(3 * c.d_v, c.d_v), matrix(c.d_v, c.d_v),
+                              matrix(c.encoder_mlp, c.d_v), matrix(c.d_v, c.encoder_mlp)});
+  }
+  weights.down = {SomeNumbers(c.d_c * c.d_v), {}};
+  weights.time_key = {SomeNumbers(c.d_r * c.d_v), {}};
+  weights.latent_norm.assign(c.d_c, 1.0f);
+  weights.frame_fc1 = matrix(c.retrieval->hidden, c.vit_width);
+  weights.frame_fc2 = matrix(c.retrieval->width, c.retrieval->hidden);
+  weights.frame_place = SomeNumbers(c.retrieval->parts() * c.retrieval->hidden);
+  LV_ASSIGN_OR_RETURN(auto net, OpenCudaNet(0));
+  LV_ASSIGN_OR_RETURN(const auto encoder, GpuFrameEncoder::Make(std::move(net), c, weights, frames));
+  const size_t numbers = c.vit_tokens() * c.vit_width;
+  std::vector<float> vit = SomeNumbers(numbers);
+  for (float& v : vit) v *= 100.0f;
+  LV_ASSIGN_OR_RETURN(const GpuBuffer room, encoder->Room(frames * numbers));
+  // From the host once, so that the kernels are prepared.
+  std::vector<FrameInput> inputs(frames, {vit.data(), false, 0.0});
+  LV_RETURN_IF_ERROR(encoder->Encode(inputs).status());
+  for (size_t i = 0; i < frames; ++i) inputs[i] = {room.As<float>() + i * numbers, true, 0.0};
+  std::vector<double> seconds;
+  for (int i = 0; i < 7; ++i) {
+    constexpr int kTimes = 10;
+    const auto start = std::chrono::steady_clock::now();
+    for (int j = 0; j < kTimes; ++j) LV_RETURN_IF_ERROR(encoder->Encode(inputs).status());
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    seconds.push_back(taken.count() / kTimes);
+  }
+  return Median(std::move(seconds));
+}
+
+// The cross blocks of longview-s over one frame, for one row.
+Result<double> MedianCrossSeconds() {
+  const BridgeConfig c = TheBridge();
+  constexpr size_t kBlocks = 6;
+  const CrossBlockFloats block = {std::vector<float>(c.width, 1.0f),
+                                  std::vector<float>(c.width, 1.0f),
+                                  SomeNumbers(c.heads * (c.d_c + c.d_r) * c.width),
+                                  SomeNumbers(c.width * c.heads * c.d_c),
+                                  SomeNumbers(c.mlp * c.width),
+                                  SomeNumbers(c.width * c.mlp),
+                                  SomeNumbers(c.mlp),
+                                  SomeNumbers(c.heads)};
+  LV_ASSIGN_OR_RETURN(const auto net, OpenCudaNet(0));
+  LV_ASSIGN_OR_RETURN(auto memory, OpenCudaNet(0));
+  LV_ASSIGN_OR_RETURN(const auto blocks,
+                      GpuCrossBlocks::Make(std::move(memory), c, std::vector<CrossBlockFloats>(kBlocks, block)));
+  LV_ASSIGN_OR_RETURN(const GpuLatents latents, blocks->Copy(SomeNumbers(c.tokens_per_frame() * c.d_c),
+                                                             SomeNumbers(c.tokens_per_frame() * c.d_r)));
+  LV_ASSIGN_OR_RETURN(const GpuBuffer h, GpuBuffer::Make(net, GpuStream::Memory::kDevice, c.width * sizeof(float)));
+  const std::vector<float> cosines(c.d_r / 2, 0.8f), sines(c.d_r / 2, 0.6f);
+  std::vector<double> seconds;
+  for (int i = 0; i < 8; ++i) {
+    constexpr int kTimes = 50;
+    const auto start = std::chrono::steady_clock::now();
+    for (int j = 0; j < kTimes; ++j) {
+      for (size_t block_number = 0; block_number < kBlocks; ++block_number) {
+        LV_RETURN_IF_ERROR(
+            blocks->Add(net.get(), block_number, {.few = &latents}, {cosines, sines, c.d_c}, h.As<float>(), 1));
+      }
+    }
+    LV_RETURN_IF_ERROR(net->Finish());
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    if (i > 0) seconds.push_back(taken.count() / kTimes);  // the first prepares the kernels
   }
   return Median(std::move(seconds));
 }
@@ -274,6 +376,18 @@ int main(int argc, char** argv) {
           std::fflush(stdout);
         });
   }
+  for (const size_t frames : {8, 64}) {
+    const std::string name = "frame_encoder_" + std::to_string(frames);
+    measure(
+        name.c_str(), [&] { return longview::MedianFramesSeconds(frames); },
+        [&](double seconds) {
+          std::printf("%s_ms %.4f ms\n%s_frames_s %.1f frames/s\n", name.c_str(), seconds * 1e3, name.c_str(),
+                      static_cast<double>(frames) / seconds);
+          std::fflush(stdout);
+        });
+  }
+  measure("cross_blocks_65", longview::MedianCrossSeconds,
+          [](double seconds) { std::printf("cross_blocks_65_us %.3f us\n", seconds * 1e6); });
   measure("text_token", longview::MedianTokenSeconds,
           [](double seconds) { std::printf("text_token_us %.3f us\n", seconds * 1e6); });
   measure("picture_1080p", longview::MedianPictureSeconds,

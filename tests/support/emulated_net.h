@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/cuda/bridge_kernels.h"
+#include "core/backend/cuda/latent_attention.h"
 #include "core/backend/cuda/picture_kernels.h"
 #include "core/backend/cuda/sampling_kernel.h"
 #include "core/backend/cuda/text_attention.h"
@@ -65,6 +67,26 @@ class EmulatedNet : public EmulatedStream<GpuNet> {
     return Blocks(
         call.rows, call.heads, [call](simt_emulated::Block& block) { simt_emulated::TextAttendHead(block, call); },
         simt_emulated::TextAttentionShared(call.context));
+  }
+  Status Pool(const GpuPool& call) override {
+    return Blocks(call.rows(), call.pictures,
+                  [call](simt_emulated::Block& block) { simt_emulated::PoolRow(block, call); });
+  }
+  Status Gelu(const GpuGelu& call) override {
+    return Blocks(DivideUp(call.count, simt_emulated::kGeluThreads), 1,
+                  [call](simt_emulated::Block& block) { simt_emulated::GeluNumbers(block, call); });
+  }
+  Status PartQueries(const GpuPartQueries& call) override {
+    return Blocks(call.rows, call.heads,
+                  [call](simt_emulated::Block& block) { simt_emulated::PartQuery(block, call); });
+  }
+  Status Narrow(const GpuNarrow& call) override {
+    return Blocks(call.rows, 1, [call](simt_emulated::Block& block) { simt_emulated::NarrowRow(block, call); });
+  }
+  Status LatentAttention(const GpuLatentAttention& call) override {
+    return Blocks(
+        call.rows, call.heads, [call](simt_emulated::Block& block) { simt_emulated::LatentAttendHead(block, call); },
+        simt_emulated::LatentAttentionShared(call));
   }
   Status SiluMul(const GpuSiluMul& call) override {
     return Blocks(call.rows, DivideUp(call.width, simt_emulated::kTextThreads),

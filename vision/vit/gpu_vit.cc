@@ -186,7 +186,7 @@ Status GpuVit::Forward(size_t pictures) {
   return Norm(norm_weight_, norm_bias_, rows, tokens_.As<float>(), c.width, true);
 }
 
-Status GpuVit::Encode(std::span<const VitPicture> all, float* out, const std::stop_token& stop) {
+Status GpuVit::Encode(std::span<const VitPicture> all, VitTokens out, const std::stop_token& stop) {
   const size_t numbers = 3 * config_.image * config_.image, tokens = config_.tokens() * config_.out_width();
   for (size_t first = 0; first < all.size(); first += most_pictures_) {
     if (stop.stop_requested()) return Cancelled();
@@ -207,10 +207,16 @@ Status GpuVit::Encode(std::span<const VitPicture> all, float* out, const std::st
       }
     }
     LV_RETURN_IF_ERROR(Forward(padded));
-    LV_RETURN_IF_ERROR(
-        net_->Download(tokens_pinned_.As<float>(), tokens_.As<float>(), pictures * tokens * sizeof(float)));
+    float* to = out.numbers + first * tokens;
+    const size_t token_bytes = pictures * tokens * sizeof(float);
+    if (out.on_device) {
+      LV_RETURN_IF_ERROR(net_->Copy(to, tokens_.As<float>(), token_bytes));
+      LV_RETURN_IF_ERROR(net_->Finish());
+      continue;
+    }
+    LV_RETURN_IF_ERROR(net_->Download(tokens_pinned_.As<float>(), tokens_.As<float>(), token_bytes));
     LV_RETURN_IF_ERROR(net_->Finish());
-    std::memcpy(out + first * tokens, tokens_pinned_.As<float>(), pictures * tokens * sizeof(float));
+    std::memcpy(to, tokens_pinned_.As<float>(), token_bytes);
   }
   return Status::Ok();
 }

@@ -30,8 +30,8 @@ class GpuVit {
                                               const VitFloats& weights, size_t most_pictures = kPictures);
   ~GpuVit();
 
-  // As VitEncoder::Encode; a stop is seen between batches. Pictures on the device are copied there.
-  Status Encode(std::span<const VitPicture> pictures, float* out, const std::stop_token& stop = {});
+  // As VitEncoder::Encode; a stop is seen between batches. What is on the device is copied there.
+  Status Encode(std::span<const VitPicture> pictures, VitTokens out, const std::stop_token& stop = {});
 
   // The forward pass of `pictures` (up to most_pictures) whose pixels lie on the device, `times` times without waiting
   // in between: the seconds that each takes. For measurements.

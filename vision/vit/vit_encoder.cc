@@ -252,10 +252,10 @@ Status VitEncoder::Encode(const float* chw, size_t batch, float* out, ThreadPool
                           const std::stop_token& stop) const {
   std::vector<VitPicture> pictures(batch);
   for (size_t i = 0; i < batch; ++i) pictures[i].pixels = chw + i * 3 * config_.image * config_.image;
-  return Encode(pictures, out, pool, stop);
+  return Encode(pictures, VitTokens{out}, pool, stop);
 }
 
-Status VitEncoder::Encode(std::span<const VitPicture> pictures, float* out, ThreadPool* pool,
+Status VitEncoder::Encode(std::span<const VitPicture> pictures, VitTokens out, ThreadPool* pool,
                           const std::stop_token& stop) const {
   if (pictures.empty()) return Status::Ok();
   {
@@ -267,13 +267,13 @@ Status VitEncoder::Encode(std::span<const VitPicture> pictures, float* out, Thre
       gpu_ = nullptr;
     }
   }
-  if (std::any_of(pictures.begin(), pictures.end(), [](const VitPicture& p) { return p.on_device; })) {
-    return Unsupported("the processor cannot read pictures in a GPU's memory");
+  if (out.on_device || std::any_of(pictures.begin(), pictures.end(), [](const VitPicture& p) { return p.on_device; })) {
+    return Unsupported("the processor reaches neither pictures nor tokens in a GPU's memory");
   }
   GroupEncoder group(config_, *weights_, std::min(pictures.size(), kGroup), pool);
   for (size_t first = 0; first < pictures.size(); first += kGroup) {
     LV_RETURN_IF_ERROR(group.Encode(pictures.subspan(first, std::min(kGroup, pictures.size() - first)),
-                                    out + first * config_.tokens() * config_.out_width(), stop));
+                                    out.numbers + first * config_.tokens() * config_.out_width(), stop));
   }
   return Status::Ok();
 }

@@ -38,15 +38,15 @@ class VitEncoder {
   const VitConfig& config() const { return config_; }
   // Bytes of weights in memory.
   size_t weight_bytes() const;
-  // Whether a GPU still encodes: it takes pictures that lie in its memory.
+  // Whether a GPU still encodes: it takes pictures that lie in its memory, and leaves tokens there.
   bool on_device() const;
 
-  // Writes `out` [pictures, config().tokens(), config().out_width()]: after the last LayerNorm or, with taps, each
-  // tap's tokens brought to mean 0 and variance 1, side by side. A picture's tokens do not depend on what else is in
-  // the batch; a GPU's, whose kernels change with the batch's size, in their last bits do. One thread at a time has the
-  // GPU; where it fails, the log says so and the processor goes on, or fails with kUnsupported where a picture lies in
-  // a GPU's memory. A stop gives kCancelled.
-  Status Encode(std::span<const VitPicture> pictures, float* out, ThreadPool* pool,
+  // Writes [pictures, config().tokens(), config().out_width()] numbers to `out`: after the last LayerNorm or, with
+  // taps, each tap's tokens brought to mean 0 and variance 1, side by side. A picture's tokens do not depend on what
+  // else is in the batch; a GPU's, whose kernels change with the batch's size, in their last bits do. One thread at a
+  // time has the GPU; where it fails, the log says so and the processor goes on, or fails with kUnsupported where a
+  // picture or `out` lies in a GPU's memory. A stop gives kCancelled.
+  Status Encode(std::span<const VitPicture> pictures, VitTokens out, ThreadPool* pool,
                 const std::stop_token& stop = {}) const;
   // The same of pictures one behind the other in the host's memory: `chw` [batch, 3, image, image].
   Status Encode(const float* chw, size_t batch, float* out, ThreadPool* pool, const std::stop_token& stop = {}) const;

@@ -134,6 +134,8 @@ struct MlaMassCall {
   uint32_t queries = 0;
   uint32_t run_count = 0;
   float* run_mass = nullptr;  // [run_count]
+  float factor = 1.0f;        // that the shares are multiplied by
+  bool adds = false;          // to what is there
 };
 
 }  // namespace longview

@@ -142,7 +142,7 @@ LV_DEVICE void MlaMass(Block& block, const MlaMassCall& call) {
     });
     WarpSum(sum);
     ForLanes([&](int lane) {
-      if (lane == 0) call.run_mass[run] = sum[lane];
+      if (lane == 0) call.run_mass[run] = (call.adds ? call.run_mass[run] : 0.0f) + call.factor * sum[lane];
     });
   });
 }

@@ -71,6 +71,14 @@ struct MlaMirror::Plan {
   size_t rows() const { return static_cast<size_t>(query_tiles) * MlaRows(form.d_c, form.wide); }
 };
 
+// Where the queries of a launch lie, and its results, in the device's memory.
+struct MlaMirror::Places {
+  const float *q_c = nullptr, *q_r = nullptr, *sink = nullptr;
+  float *out = nullptr, *lse = nullptr, *run_mass = nullptr;
+  float mass_factor = 1.0f;
+  bool adds_mass = false;
+};
+
 struct MlaMirror::Work {
   GpuBuffer input, input_pinned;    // q_c, q_r, sink
   GpuBuffer result, result_pinned;  // out, lse, shares of runs
@@ -283,6 +291,14 @@ Status MlaMirror::Check(const CrossAttnParams& params) const {
   return Status::Ok();
 }
 
+// Queries that go together; makes what their shares of runs need.
+Result<size_t> MlaMirror::BatchOf(const CrossAttnParams& params) {
+  if (params.run_mass == nullptr) return params.queries;
+  const uint32_t tile_tokens = MlaTileTokens(static_cast<uint32_t>(params.d_c));
+  if (segment_tile_ != tile_tokens) LV_RETURN_IF_ERROR(MakeSegments(tile_tokens));
+  return std::max<size_t>(64, options_.share_bytes / (2 * sizeof(float) * segment_count_) / 64 * 64);
+}
+
 Status MlaMirror::Attend(const CrossAttnParams& params) {
   LV_RETURN_IF_ERROR(Check(params));
   if (params.run_mass != nullptr) std::fill_n(params.run_mass, run_count_, 0.0f);
@@ -292,18 +308,66 @@ Status MlaMirror::Attend(const CrossAttnParams& params) {
     std::fill_n(params.lse, params.queries, -std::numeric_limits<float>::infinity());
     return Status::Ok();
   }
-  const uint32_t tile_tokens = MlaTileTokens(static_cast<uint32_t>(params.d_c));
-  if (params.run_mass != nullptr && segment_tile_ != tile_tokens) LV_RETURN_IF_ERROR(MakeSegments(tile_tokens));
-  size_t batch = params.queries;
-  if (params.run_mass != nullptr) {
-    batch = std::max<size_t>(64, options_.share_bytes / (2 * sizeof(float) * segment_count_) / 64 * 64);
-  }
+  LV_ASSIGN_OR_RETURN(const size_t batch, BatchOf(params));
   for (size_t first = 0; first < params.queries; first += batch) {
     const size_t count = std::min(batch, params.queries - first);
     const auto share = static_cast<float>(static_cast<double>(count) / static_cast<double>(params.queries));
     LV_RETURN_IF_ERROR(AttendBatch(params, first, count, share));
   }
   return Status::Ok();
+}
+
+size_t MlaMirror::KeyStride(size_t d_r) { return KeyWidth(d_r); }
+
+Status MlaMirror::AttendOn(GpuStream* stream, const MlaDeviceCall& call) {
+  CrossAttnParams params;
+  params.queries = call.queries;
+  params.d_c = call.d_c;
+  params.d_r = options_.d_r;
+  params.scale = call.scale;
+  params.store = options_.store;
+  params.sink = call.sink;
+  if (call.mass_factor != 0.0f) params.run_mass = mass_.As<float>();
+  LV_RETURN_IF_ERROR(Check(params));
+  if (tokens_ == 0) return InvalidArgument("mirror: there is nothing to attend to");
+  if (call.mass_factor != 0.0f && params.run_mass == nullptr) return InvalidArgument("mirror: shares were never reset");
+  LV_ASSIGN_OR_RETURN(const size_t batch, BatchOf(params));
+  LV_ASSIGN_OR_RETURN(const void* const asked, stream->Mark());
+  LV_RETURN_IF_ERROR(backend_->Await(asked));
+  for (size_t first = 0; first < call.queries; first += batch) {
+    const size_t count = std::min(batch, call.queries - first);
+    const Plan plan = MakePlan(params, count);
+    LV_RETURN_IF_ERROR(Reserve(plan));
+    Places at;
+    at.q_c = call.q_c + first * call.d_c;
+    at.q_r = call.q_r + first * KeyWidth(options_.d_r);
+    at.sink = call.sink == nullptr ? nullptr : call.sink + first;
+    at.out = call.out + first * call.d_c;
+    at.lse = work_->result.As<float>();  // nobody asks for it
+    at.run_mass = params.run_mass;
+    at.mass_factor = call.mass_factor * static_cast<float>(count) / static_cast<float>(call.queries);
+    at.adds_mass = true;
+    LV_RETURN_IF_ERROR(LaunchAttention(plan, at));
+  }
+  LV_ASSIGN_OR_RETURN(const void* const attended, backend_->Mark());
+  return stream->Await(attended);
+}
+
+Status MlaMirror::ResetMass() {
+  const size_t bytes = run_count_ * sizeof(float);
+  if (mass_.bytes() < bytes) {
+    LV_ASSIGN_OR_RETURN(mass_, GpuBuffer::Make(backend_, Memory::kDevice, bytes));
+    LV_ASSIGN_OR_RETURN(mass_pinned_, GpuBuffer::Make(backend_, Memory::kPinned, bytes));
+  }
+  std::fill_n(mass_pinned_.As<float>(), run_count_, 0.0f);
+  LV_RETURN_IF_ERROR(backend_->Upload(mass_.As<float>(), mass_pinned_.As<float>(), bytes));
+  return backend_->Finish();
+}
+
+Result<std::vector<float>> MlaMirror::Mass() {
+  LV_RETURN_IF_ERROR(backend_->Download(mass_pinned_.As<float>(), mass_.As<float>(), run_count_ * sizeof(float)));
+  LV_RETURN_IF_ERROR(backend_->Finish());
+  return std::vector<float>(mass_pinned_.As<float>(), mass_pinned_.As<float>() + run_count_);
 }
 
 Result<double> MlaMirror::SecondsOf(const CrossAttnParams& params, size_t times) {
@@ -367,11 +431,27 @@ Status MlaMirror::Reserve(const Plan& plan) {
 
 // Uploads the queries, launches and downloads: everything that a recording holds.
 Status MlaMirror::Launch(const Plan& plan) {
+  const size_t queries = plan.queries, d_c = plan.form.d_c;
+  Places at;
+  at.q_c = work_->input.As<float>();
+  at.q_r = at.q_c + queries * d_c;
+  at.sink = plan.sink ? at.q_r + queries * KeyWidth(options_.d_r) : nullptr;
+  at.out = work_->result.As<float>();
+  at.lse = at.out + queries * d_c;
+  at.run_mass = at.lse + queries;
+  const size_t input = queries * (d_c + KeyWidth(options_.d_r) + (plan.sink ? 1 : 0)) * sizeof(float);
+  LV_RETURN_IF_ERROR(backend_->Upload(work_->input.As<std::byte>(), work_->input_pinned.As<std::byte>(), input));
+  LV_RETURN_IF_ERROR(LaunchAttention(plan, at));
+  const size_t result = (queries * (d_c + 1) + (plan.mass ? run_count_ : 0)) * sizeof(float);
+  return backend_->Download(work_->result_pinned.As<std::byte>(), work_->result.As<std::byte>(), result);
+}
+
+Status MlaMirror::LaunchAttention(const Plan& plan, const Places& at) {
   const size_t queries = plan.queries, d_c = plan.form.d_c, rows = plan.rows();
   MlaCall call;
-  call.q_c = work_->input.As<float>();
-  call.q_r = call.q_c + queries * d_c;
-  call.sink = plan.sink ? call.q_r + queries * KeyWidth(options_.d_r) : nullptr;
+  call.q_c = at.q_c;
+  call.q_r = at.q_r;
+  call.sink = at.sink;
   call.scale_log2e = plan.scale_log2e;
   call.queries = plan.queries;
   call.d_r = static_cast<uint32_t>(KeyWidth(options_.d_r));
@@ -390,8 +470,8 @@ Status MlaMirror::Launch(const Plan& plan) {
   call.group_sum = call.group_max + rows * plan.groups;
   call.group_done = work_->counters.As<uint32_t>();
   call.tile_done = call.group_done + size_t{plan.query_tiles} * plan.groups;
-  call.out = work_->result.As<float>();
-  call.lse = call.out + queries * d_c;
+  call.out = at.out;
+  call.lse = at.lse;
   call.merged_max = work_->merged.As<float>();
   call.merged_weight = call.merged_max + queries;
   if (plan.mass) {
@@ -400,23 +480,20 @@ Status MlaMirror::Launch(const Plan& plan) {
     call.segment_sum = work_->shares.As<float>();
     call.segment_max = call.segment_sum + queries * segment_count_;
   }
-  const size_t input = queries * (d_c + KeyWidth(options_.d_r) + (plan.sink ? 1 : 0)) * sizeof(float);
-  LV_RETURN_IF_ERROR(backend_->Upload(work_->input.As<std::byte>(), work_->input_pinned.As<std::byte>(), input));
   LV_RETURN_IF_ERROR(streams_ ? LaunchStream(plan, call) : backend_->Sweep(plan.form, call, plan.query_tiles));
-  if (plan.mass) {
-    MlaMassCall mass;
-    mass.run_segments = run_segments_.As<const uint32_t>();
-    mass.segment_sum = call.segment_sum;
-    mass.segment_max = call.segment_max;
-    mass.merged_max = call.merged_max;
-    mass.merged_weight = call.merged_weight;
-    mass.queries = plan.queries;
-    mass.run_count = run_count_;
-    mass.run_mass = call.lse + queries;
-    LV_RETURN_IF_ERROR(backend_->Mass(mass));
-  }
-  const size_t result = (queries * (d_c + 1) + (plan.mass ? run_count_ : 0)) * sizeof(float);
-  return backend_->Download(work_->result_pinned.As<std::byte>(), work_->result.As<std::byte>(), result);
+  if (!plan.mass) return Status::Ok();
+  MlaMassCall mass;
+  mass.run_segments = run_segments_.As<const uint32_t>();
+  mass.segment_sum = call.segment_sum;
+  mass.segment_max = call.segment_max;
+  mass.merged_max = call.merged_max;
+  mass.merged_weight = call.merged_weight;
+  mass.queries = plan.queries;
+  mass.run_count = run_count_;
+  mass.run_mass = at.run_mass;
+  mass.factor = at.mass_factor;
+  mass.adds = at.adds_mass;
+  return backend_->Mass(mass);
 }
 
 // A launch for each chunk of pages; the next chunk is copied meanwhile.

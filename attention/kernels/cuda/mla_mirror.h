@@ -30,6 +30,17 @@ struct MlaMirrorOptions {
   size_t share_bytes = size_t{256} << 20;  // for the shares of runs; queries that need more go one batch after another
 };
 
+// A call whose queries and results lie in the device's memory.
+struct MlaDeviceCall {
+  const float* q_c = nullptr;   // [queries, d_c], absorbed
+  const float* q_r = nullptr;   // [queries, MlaMirror::KeyStride(d_r)], turned; zeros from d_r on
+  const float* sink = nullptr;  // [queries]
+  size_t queries = 0, d_c = 0;
+  float scale = 1.0f;
+  float* out = nullptr;      // [queries, d_c]
+  float mass_factor = 0.0f;  // not 0: the mean shares that runs took, times this, are added to the mirror's Mass
+};
+
 // One thread at a time; several mirrors may share a backend on that thread.
 class MlaMirror {
  public:
@@ -46,6 +57,15 @@ class MlaMirror {
   // CrossAttn over the mirrored runs: the call's own `runs` and `run_count` are not looked at, run_mass has a number
   // for each mirrored run. kUnsupported as Supports; kInvalidArgument where sizes do not fit the mirror.
   Status Attend(const CrossAttnParams& params);
+
+  // Numbers from one time key to the next in a device's calls: d_r, rounded up.
+  static size_t KeyStride(size_t d_r);
+  // Attention as work for later, behind what `stream`, of the same device, was asked for, and before what it is asked
+  // for next. Errors as Attend; kInvalidArgument for a mirror without tokens.
+  Status AttendOn(GpuStream* stream, const MlaDeviceCall& call);
+  // [runs]: what AttendOn has added since ResetMass, which comes before the first such call. Wait for their work first.
+  Status ResetMass();
+  Result<std::vector<float>> Mass();
 
   // Attend, and then what it asks of the device again, `times` times without waiting in between: the seconds that each
   // takes there. For measurements; the results are Attend's.
@@ -65,6 +85,7 @@ class MlaMirror {
   // What one sweep and its merge need, in the device's memory.
   struct Work;
   struct Plan;
+  struct Places;
 
   MlaMirror(std::shared_ptr<MlaBackend> backend, const MlaMirrorOptions& options);
   Status Fill(std::span<const CrossAttnRun> runs);
@@ -72,10 +93,13 @@ class MlaMirror {
   Status MakePages();
   void PackPage(std::span<const CrossAttnRun> runs, size_t* run, uint32_t* token, std::byte* page) const;
   Status Check(const CrossAttnParams& params) const;
+  Result<size_t> BatchOf(const CrossAttnParams& params);
   Status AttendBatch(const CrossAttnParams& params, size_t first, size_t count, float mass_share);
   Plan MakePlan(const CrossAttnParams& params, size_t count) const;
   Status Reserve(const Plan& plan);
   Status Launch(const Plan& plan);
+  // The sweep and the sum of shares.
+  Status LaunchAttention(const Plan& plan, const Places& at);
   Status LaunchStream(const Plan& plan, MlaCall call);
 
   const std::shared_ptr<MlaBackend> backend_;
@@ -95,6 +119,7 @@ class MlaMirror {
   std::vector<uint32_t> run_tokens_;
   GpuBuffer segments_, tile_segments_, run_segments_;
   std::unique_ptr<Work> work_;
+  GpuBuffer mass_, mass_pinned_;  // [run_count], of AttendOn
   size_t replays_ = 0;
 };
 

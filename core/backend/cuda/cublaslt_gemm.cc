@@ -4,6 +4,7 @@
 #include <cublasLt.h>
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
@@ -17,6 +18,8 @@ namespace {
 constexpr char kLibrary[] = "libcublasLt.so.13";
 // What the library's Hopper kernels may want; smaller GPUs want less.
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+// Of GpuGemm's pointers, in bytes.
+constexpr uint32_t kAlignment = 16;
 
 // The functions that are used, all of one library that stays loaded.
 struct Api {
@@ -131,6 +134,12 @@ Status CublasLtGemm::Impl::Choose(Plan* plan) const {
   Status status = Check(api.set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspaceBytes,
                                            sizeof kWorkspaceBytes),
                         "choosing a kernel");
+  // The library would take pointers for multiples of 256; a row within a buffer is not.
+  for (const auto matrix : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    if (!status.ok()) break;
+    status = Check(api.set_preference(preference, matrix, &kAlignment, sizeof kAlignment), "choosing a kernel");
+  }
   if (status.ok()) {
     status = Check(api.choose(handle, plan->desc, plan->w, plan->x, plan->y, plan->y, preference, 1, &result, &found),
                    "choosing a kernel");

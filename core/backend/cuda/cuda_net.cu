@@ -6,10 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "core/backend/cuda/bridge_kernels.h"
 #include "core/backend/cuda/cublaslt_gemm.h"
 #include "core/backend/cuda/cuda_net.h"
 #include "core/backend/cuda/cuda_stream.h"
 #include "core/backend/cuda/cudnn_sdpa.h"
+#include "core/backend/cuda/latent_attention.h"
 #include "core/backend/cuda/picture_kernels.h"
 #include "core/backend/cuda/sampling_kernel.h"
 #include "core/backend/cuda/text_attention.h"
@@ -53,6 +55,34 @@ __global__ void __launch_bounds__(simt_device::kTextThreads)
   extern __shared__ __align__(16) unsigned char shared[];
   simt_device::Block block(shared);
   simt_device::TextAttendHead(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kPoolThreads) PoolKernel(const __grid_constant__ GpuPool call) {
+  simt_device::Block block(nullptr);
+  simt_device::PoolRow(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kGeluThreads) GeluKernel(const __grid_constant__ GpuGelu call) {
+  simt_device::Block block(nullptr);
+  simt_device::GeluNumbers(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kQueryThreads)
+    PartQueriesKernel(const __grid_constant__ GpuPartQueries call) {
+  simt_device::Block block(nullptr);
+  simt_device::PartQuery(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kQueryThreads) NarrowKernel(const __grid_constant__ GpuNarrow call) {
+  simt_device::Block block(nullptr);
+  simt_device::NarrowRow(block, call);
+}
+
+__global__ void __launch_bounds__(simt_device::kLatentThreads)
+    LatentAttentionKernel(const __grid_constant__ GpuLatentAttention call) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  simt_device::Block block(shared);
+  simt_device::LatentAttendHead(block, call);
 }
 
 __global__ void __launch_bounds__(simt_device::kTextThreads) SiluMulKernel(const __grid_constant__ GpuSiluMul call) {
@@ -156,6 +186,33 @@ class CudaNet : public CudaStream<GpuNet> {
     const uint32_t bytes = simt_device::TextAttentionShared(call.context);
     TextAttentionKernel<<<dim3(call.rows, call.heads), simt_device::kTextThreads, bytes, launches()>>>(call);
     return CudaCheck(cudaGetLastError(), "launching the text decoder's attention");
+  }
+  Status Pool(const GpuPool& call) override {
+    Use();
+    PoolKernel<<<dim3(call.rows(), call.pictures), simt_device::kPoolThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the means over patches");
+  }
+  Status Gelu(const GpuGelu& call) override {
+    Use();
+    constexpr uint32_t kThreads = simt_device::kGeluThreads;
+    GeluKernel<<<DivideUp(call.count, kThreads), kThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching GELU");
+  }
+  Status PartQueries(const GpuPartQueries& call) override {
+    Use();
+    PartQueriesKernel<<<dim3(call.rows, call.heads), simt_device::kQueryThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the parting of queries");
+  }
+  Status Narrow(const GpuNarrow& call) override {
+    Use();
+    NarrowKernel<<<call.rows, simt_device::kQueryThreads, 0, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching the narrowing of rows");
+  }
+  Status LatentAttention(const GpuLatentAttention& call) override {
+    Use();
+    const uint32_t bytes = simt_device::LatentAttentionShared(call);
+    LatentAttentionKernel<<<dim3(call.rows, call.heads), simt_device::kLatentThreads, bytes, launches()>>>(call);
+    return CudaCheck(cudaGetLastError(), "launching attention to few latents");
   }
   Status SiluMul(const GpuSiluMul& call) override {
     Use();

@@ -49,6 +49,7 @@ class CudaStream : public Interface {
   explicit CudaStream(int index) : index_(index) {}
   ~CudaStream() override {
     Use();
+    if (mark_ != nullptr) cudaEventDestroy(mark_);
     if (launches_ != nullptr) cudaStreamDestroy(launches_);
   }
 
@@ -111,6 +112,20 @@ class CudaStream : public Interface {
                      "replaying a recording");
   }
 
+  Result<const void*> Mark() override {
+    Use();
+    if (mark_ == nullptr) {
+      LV_RETURN_IF_ERROR(CudaCheck(cudaEventCreateWithFlags(&mark_, cudaEventDisableTiming), "making an event"));
+    }
+    LV_RETURN_IF_ERROR(CudaCheck(cudaEventRecord(mark_, launches_), "recording an event"));
+    return static_cast<const void*>(mark_);
+  }
+  Status Await(const void* mark) override {
+    Use();
+    return CudaCheck(cudaStreamWaitEvent(launches_, static_cast<cudaEvent_t>(const_cast<void*>(mark)), 0),
+                     "waiting for another stream");
+  }
+
   Status Finish() override {
     Use();
     return CudaCheck(cudaStreamSynchronize(launches_), "work on the GPU");
@@ -130,6 +145,7 @@ class CudaStream : public Interface {
  private:
   const int index_;
   cudaStream_t launches_ = nullptr;
+  cudaEvent_t mark_ = nullptr;
 };
 
 }  // namespace longview

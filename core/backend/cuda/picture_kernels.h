@@ -26,8 +26,8 @@ LV_DEVICE int Between(int v, int low, int high) { return v < low ? low : v > hig
 
 // Clamped to 0..255 and rounded.
 LV_DEVICE float ToStep(float v) {
-  const float clamped = v < 0.0f ? 0.0f : v > 255.0f ? 255.0f : v;
-  return static_cast<float>(static_cast<int>(clamped + 0.5f));
+  const float up = (v < 0.0f ? 0.0f : v > 255.0f ? 255.0f : v) + 0.5f;
+  return static_cast<float>(static_cast<int>(up));
 }
 
 LV_DEVICE Rgb ToRgb(const GpuColours& c, float y, float u, float v) {
@@ -80,9 +80,10 @@ LV_DEVICE void StretchPixels(Block& block, const GpuStretch& call) {
   ForThreads<kStretchThreads>(block, [&](int thread) {
     const uint32_t at = block.x * kStretchThreads + thread, pixels = call.size * call.size;
     if (at >= pixels) return;
+    const uint32_t to_row = at / call.size, to_column = at % call.size;
     const float size = static_cast<float>(call.size);
-    const float x = (static_cast<float>(at % call.size) + 0.5f) * (static_cast<float>(s.width) / size) - 0.5f;
-    const float y = (static_cast<float>(at / call.size) + 0.5f) * (static_cast<float>(s.height) / size) - 0.5f;
+    const float x = (static_cast<float>(to_column) + 0.5f) * (static_cast<float>(s.width) / size) - 0.5f;
+    const float y = (static_cast<float>(to_row) + 0.5f) * (static_cast<float>(s.height) / size) - 0.5f;
     // A place lies at -0.5 or later: one to the right, and truncation rounds down.
     const int left = static_cast<int>(x + 1.0f) - 1, top = static_cast<int>(y + 1.0f) - 1;
     const F4 across = CubicWeights(x - static_cast<float>(left), kSlope);

@@ -57,6 +57,7 @@ LV_DEVICE float Exp2(float x) {
 LV_DEVICE float Log2(float x) { return log2f(x); }
 LV_DEVICE float Max(float a, float b) { return fmaxf(a, b); }
 LV_DEVICE float SquareRoot(float x) { return sqrtf(x); }
+LV_DEVICE float Erf(float x) { return erff(x); }
 
 // Two floats as bf16, nearest even; `low` in the lower half.
 LV_DEVICE uint32_t PackBF16(float low, float high) {

@@ -69,6 +69,7 @@ inline float Exp2(float x) { return std::exp2(x); }
 inline float Log2(float x) { return std::log2(x); }
 inline float Max(float a, float b) { return std::max(a, b); }
 inline float SquareRoot(float x) { return std::sqrt(x); }
+inline float Erf(float x) { return std::erf(x); }
 
 inline uint32_t PackBF16(float low, float high) {
   return FloatToBF16(low) | static_cast<uint32_t>(FloatToBF16(high)) << 16;
