@@ -38,6 +38,13 @@ Status CheckView(const BridgeConfig& config, const CacheView& view, const CrossB
 }  // namespace
 
 struct CrossBlocks::Impl {
+  // A block's launches for one row, on the decoder's device.
+  struct Recorded {
+    GpuNet* net = nullptr;
+    float* h = nullptr;
+    std::unique_ptr<GpuRecording> recording;
+  };
+
   std::shared_ptr<const BridgeWeights> weights;
   CacheView view;
   CrossBlocksOptions options;
@@ -47,6 +54,7 @@ struct CrossBlocks::Impl {
   std::shared_ptr<MlaMirror> mirror;  // of the view, where a device attends to it
   GpuLatents latents;                 // of the view on the decoder's device; no tokens: the blocks act here
   std::vector<float> cosines, sines;  // of the question's time, for that device
+  std::vector<Recorded> recorded;     // by block
   std::vector<CrossAttnRun> runs;     // of the vectors named by run_keys and run_values
   size_t run_keys = SIZE_MAX, run_values = SIZE_MAX;
   // Scratch of one call, kept because decoding calls once a layer and token.
@@ -333,7 +341,21 @@ Status CrossBlocks::BeforeLayerOn(GpuNet* net, int layer, float* h, size_t rows,
     if (s.options.collect_evidence) tokens.mass_factor = static_cast<float>(rows);
     s.rows_seen += static_cast<double>(rows);
   }
-  return s.options.device->Add(net, index, tokens, {s.cosines, s.sines, s.CutOf(index)}, h, rows);
+  const auto add = [&] {
+    return s.options.device->Add(net, index, tokens, {s.cosines, s.sines, s.CutOf(index)}, h, rows);
+  };
+  if (rows > 1 || s.mirror != nullptr) return add();
+  // Writing an answer asks for the same launches once a token. They are made once before they are recorded.
+  s.recorded.resize(s.weights->cross.size());
+  Impl::Recorded& recorded = s.recorded[index];
+  if (recorded.net != net || recorded.h != h) {
+    recorded = {net, h, nullptr};
+    return add();
+  }
+  if (recorded.recording == nullptr) {
+    LV_ASSIGN_OR_RETURN(recorded.recording, net->Record(add));
+  }
+  return net->Replay(*recorded.recording);
 }
 
 Status CrossBlocks::BeforeLayer(int layer, float* h, size_t rows, size_t width) {

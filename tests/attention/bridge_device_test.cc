@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -140,6 +141,54 @@ TEST_F(BridgeTest, BlocksOnTheDecodersDeviceGiveTheProcessorsAnswer) {
   options.form = {CacheMode::kMla, CacheStore::kBF16};
   options.collect_evidence = true;
   EXPECT_FALSE(Blocks(Cached(options.form), options)->OnDevice());
+}
+
+// Counts what is written down and what of it is done again.
+class CountingNet : public test::EmulatedNet {
+ public:
+  Result<std::unique_ptr<GpuRecording>> Record(const std::function<Status()>& launches) override {
+    ++records;
+    return EmulatedNet::Record(launches);
+  }
+  Status Replay(const GpuRecording& recording) override {
+    ++replays;
+    return EmulatedNet::Replay(recording);
+  }
+  size_t records = 0, replays = 0;
+};
+
+TEST_F(BridgeTest, TokensOfAnAnswerReplayTheBlocksLaunches) {
+  CountingNet net;
+  auto device = MakeGpuCrossBlocks(*weights_, test::MakeTestNet());
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  CrossBlocksOptions options;
+  options.collect_evidence = false;
+  const CacheView view = Cached(options.form);
+  const auto processor = Blocks(view, options);
+  options.device = *device;
+  const auto there = Blocks(view, options);
+  const std::vector<float> hidden = Expected("hidden");
+  std::vector<float> h(kWidth), other(kWidth);
+  for (size_t token = 0; token < kRows; ++token) {
+    const auto row = std::span(hidden).subspan(token * kWidth, kWidth);
+    std::vector<float> expected(row.begin(), row.end());
+    std::copy(expected.begin(), expected.end(), h.begin());
+    for (int layer = 0; layer < 4; ++layer) {
+      ASSERT_TRUE(processor->BeforeLayer(layer, expected.data(), 1, kWidth).ok());
+      ASSERT_TRUE(there->BeforeLayerOn(&net, layer, h.data(), 1, kWidth).ok());
+    }
+    ASSERT_TRUE(net.Finish().ok());
+    EXPECT_GE(Compare(h, expected).cosine, 0.9999) << token;
+    // The first is launched, and so prepared; the second is recorded.
+    EXPECT_EQ(net.records, token == 0 ? 0u : 2u);
+    EXPECT_EQ(net.replays, 2 * token);
+  }
+  // Another row's memory is no place for what was recorded.
+  std::copy_n(hidden.begin(), kWidth, other.begin());
+  const std::vector<float> before = h;
+  ASSERT_TRUE(there->BeforeLayerOn(&net, 1, other.data(), 1, kWidth).ok() && net.Finish().ok());
+  EXPECT_EQ(h, before);
+  EXPECT_FALSE(std::equal(other.begin(), other.end(), hidden.begin()));
 }
 
 TEST_F(BridgeTest, BlocksOnTheDecodersDeviceAttendToAMirror) {
