@@ -56,9 +56,8 @@ constexpr size_t QueryGroups(size_t queries) {
 // Where number j of query i stands where the numbers of a group's queries lie `unit` by `unit` side by side.
 constexpr size_t InGroup(size_t i, size_t j, size_t queries, size_t width, size_t unit) {
   const size_t whole = queries / kQueryGroup * kQueryGroup;
-  const size_t group = i < whole ? kQueryGroup : kSweepQueryGroup;
-  const size_t first = i < whole ? i / kQueryGroup * kQueryGroup : whole + (i - whole) / group * group;
-  return first * width + (j / unit * group + i - first) * unit + j % unit;
+  if (i < whole) return GroupedAt(i, j, whole, width, kQueryGroup, unit);
+  return whole * width + GroupedAt(i - whole, j, queries - whole, width, kSweepQueryGroup, unit);
 }
 
 // Takes kStepBytes from byte `at` on of each of kLanes rows; v[j] has their j-th four bytes, a row a lane.
