@@ -65,7 +65,7 @@ HWY_INLINE void StoreBf16(VF v, uint16_t* HWY_RESTRICT to) {
 #endif
 }
 
-// Rows of bf16. Outputs lie interleaved as the pairs do until Finish puts them in order.
+// Rows of bf16. Outputs lie interleaved as the pairs do until FinishOutputs puts them in order.
 struct Bf16Tile {
   static constexpr size_t kTokens = kSweepLargestTile;
 
@@ -163,27 +163,12 @@ struct Bf16Tile {
     }
     ForQueryGroups(task.queries, [&](auto group, size_t q) HWY_ATTR { Weigh<group()>(q, n); });
   }
-
-  // Interleaving works within 128 bits: of each 2 * kLanes outputs the first vector holds numbers 0..3, 8..11, ..., the
-  // second 4..7, 12..15, ...
-  void Finish() {
-    for (size_t q = 0; q < task.queries; ++q) task.sum[q] = SumOf(task.lane_sums + q * kSweepPad, kSweepPad);
-    float ordered[2 * kLanes];
-    for (size_t at = 0; at < task.queries * task.c_width; at += 2 * kLanes) {
-      float* group = task.out + at;
-      for (size_t i = 0; i < kLanes; i += 4) {
-        std::memcpy(ordered + 2 * i, group + i, 4 * sizeof(float));
-        std::memcpy(ordered + 2 * i + 4, group + kLanes + i, 4 * sizeof(float));
-      }
-      std::memcpy(group, ordered, 2 * kLanes * sizeof(float));
-    }
-  }
 };
 
 bool DotSweep(const SweepTask& task) {
   Bf16Tile tile(task);
   SweepRuns(task, tile);
-  tile.Finish();
+  FinishOutputs<2>(task);
   return true;
 }
 

@@ -130,7 +130,7 @@ void PackBytes(const float* q, size_t queries, size_t c_width, size_t r_width, v
   }
 }
 
-// Rows of bytes. Outputs lie interleaved as the tokens do until Finish puts them in order.
+// Rows of bytes. Outputs lie interleaved as the tokens do until FinishOutputs puts them in order.
 struct ByteTile {
   static constexpr size_t kTokens = kSweepLargestTile;
 
@@ -334,28 +334,12 @@ struct ByteTile {
     }
     ForQueryGroups(task.queries, [&](auto group, size_t q) HWY_ATTR { Weigh<group()>(q, n, token_weights, top); });
   }
-
-  // Interleaving works within 128 bits: of each 4 * kLanes outputs the first vector holds numbers 0..3, 16..19, ...,
-  // the second 4..7, 20..23, ...
-  void Finish() {
-    for (size_t q = 0; q < task.queries; ++q) task.sum[q] = SumOf(task.lane_sums + q * kSweepPad, kSweepPad);
-    float ordered[4 * kLanes];
-    for (size_t at = 0; at < task.queries * task.c_width; at += 4 * kLanes) {
-      float* group = task.out + at;
-      for (size_t vector = 0; vector < 4; ++vector) {
-        for (size_t i = 0; i < kLanes; i += 4) {
-          std::memcpy(ordered + 4 * i + 4 * vector, group + vector * kLanes + i, 4 * sizeof(float));
-        }
-      }
-      std::memcpy(group, ordered, 4 * kLanes * sizeof(float));
-    }
-  }
 };
 
 bool ByteSweep(const SweepTask& task) {
   ByteTile tile(task);
   SweepRuns(task, tile);
-  tile.Finish();
+  FinishOutputs<4>(task);
   return tile.usual;
 }
 

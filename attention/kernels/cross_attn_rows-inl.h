@@ -161,6 +161,24 @@ HWY_INLINE void RaiseReferences(const SweepTask& task, size_t q, size_t n, VF (&
   for (size_t i = 0; i < kQueries; ++i) RaiseReference(task, q + i, hn::GetLane(hn::MaxOfLanes(d, tops[i])));
 }
 
+// Sums and outputs as the task wants them. Interleaving works within 128 bits: of each kVectors vectors of outputs,
+// vector v holds the numbers 4 v .. 4 v + 3 of each 4 * kVectors.
+template <size_t kVectors>
+HWY_INLINE void FinishOutputs(const SweepTask& task) {
+  constexpr size_t kNumbers = kVectors * kLanes;
+  for (size_t q = 0; q < task.queries; ++q) task.sum[q] = SumOf(task.lane_sums + q * kSweepPad, kSweepPad);
+  float ordered[kNumbers];
+  for (size_t at = 0; at < task.queries * task.c_width; at += kNumbers) {
+    float* group = task.out + at;
+    for (size_t v = 0; v < kVectors; ++v) {
+      for (size_t i = 0; i < kLanes; i += 4) {
+        std::memcpy(ordered + kVectors * i + 4 * v, group + v * kLanes + i, 4 * sizeof(float));
+      }
+    }
+    std::memcpy(group, ordered, sizeof(ordered));
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace longview::internal
 #endif
